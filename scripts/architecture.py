@@ -51,6 +51,7 @@ KINDS = (
     Kind("cause", r"\bWIRE_LOSS\b"),
     Kind("experiment", own="src/strata/diagnose/experiments/shifted.py"),
     Kind("injection", own="lab/src/strata_lab/inject/wire_loss.py"),
+    Kind("result", own="src/strata/formats/results/fio_terse.py"),
     Kind("format", r"gate_junit|\bjunit: ", under=("src/strata/cli", "src/strata/report", "src/strata/app")),
 )
 FOLDERS = {"scheme": "nfs"}

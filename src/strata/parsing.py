@@ -1,4 +1,4 @@
-"""JSON, TOML and deflated bytes that somebody else wrote, taken in within bounds.
+"""JSON, TOML, XML and deflated bytes that somebody else wrote, taken in within bounds.
 
 Whoever wrote them may mean harm: a few bytes can stand for gigabytes, for a number of a million digits or for a nest
 that no recursion comes out of. Nothing here takes more memory or time than a fixed multiple of what was read, and what
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import zlib
+from dataclasses import dataclass, field
 from typing import Any
 
 DEEPEST = 64
@@ -22,6 +24,8 @@ DIGITS_MOST = 40
 """Of a whole number: one of 64 bits has 20, and reading a longer one takes the square of its length."""
 WORD_BITS = 64
 """A whole number that needs more fits into nothing that it could mean."""
+
+_BEGINS = re.compile(r"^[ \t]{0,16}[{\[]", re.MULTILINE)
 
 RUN_ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 """What a run may be called. Files are named after runs, so no name leads out of a folder or is hidden in it."""
@@ -43,6 +47,106 @@ def json_of(text: str) -> Any:
         raise _too_deep() from None
     _check(found)
     return found
+
+
+CANDIDATES_MOST = 64
+"""Places in a text at which a document seems to begin and does not: each may cost a look at the whole rest."""
+
+
+def json_documents(text: str) -> tuple[list[tuple[int, Any]], tuple[int, str] | None]:
+    """Every object or list that begins a line, with its offset, whatever text stands around them.
+
+    Beside them where one breaks off, and why: the one that was read furthest. Raises `Malformed` for what `json_of`
+    refuses.
+    """
+    if sum(map(text.count, "{[,")) > VALUES_MOST:
+        raise Malformed(f"it holds more than {VALUES_MOST} values")
+    decoder = json.JSONDecoder(parse_int=whole, parse_constant=_no_number)
+    found: list[tuple[int, Any]] = []
+    broken: tuple[int, str] | None = None
+    at, failed = 0, 0
+    while (start := _BEGINS.search(text, at)) is not None and failed < CANDIDATES_MOST:
+        begin = start.end() - 1
+        try:
+            document, at = decoder.raw_decode(text, begin)
+        except json.JSONDecodeError as e:
+            failed, at = failed + 1, begin + 1
+            if broken is None or e.pos > broken[0]:
+                broken = e.pos, e.msg
+        except RecursionError:
+            raise _too_deep() from None
+        else:
+            _check(document)
+            found.append((begin, document))
+    return found, broken
+
+
+def xml_of(text: str) -> XmlElement:
+    """The root of a document without entities or a DTD of its own. Raises `Malformed` with line and column."""
+    # Here: few commands read any.
+    from xml.parsers import expat
+
+    if text.count("<") > VALUES_MOST:
+        raise Malformed(f"it holds more than {VALUES_MOST} elements")
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    root = XmlElement("", {}, 0)
+    open_: list[XmlElement] = [root]
+
+    def refuse(*_: object) -> None:
+        raise Malformed("it declares a document type or entities, which are not read")
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        if len(open_) > DEEPEST:
+            raise _too_deep()
+        made = XmlElement(tag, attributes, parser.CurrentLineNumber)
+        open_[-1].children.append(made)
+        open_.append(made)
+
+    def words(data: str) -> None:
+        open_[-1].text += data
+
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    parser.StartElementHandler = begin
+    parser.EndElementHandler = lambda _: open_.pop()
+    parser.CharacterDataHandler = words
+    try:
+        parser.Parse(text, True)
+    except expat.ExpatError as e:
+        raise Malformed(
+            f"it is not valid XML: {expat.ErrorString(e.code)} in line {e.lineno}, column {e.offset + 1}"
+        ) from e
+    except UnicodeEncodeError as e:
+        raise Malformed("it holds an incomplete character (a lone surrogate)") from e
+    return root.children[0]
+
+
+@dataclass
+class XmlElement:
+    """``line`` is where it begins, ``text`` its own characters."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    text: str = ""
+    children: list[XmlElement] = field(default_factory=list)
+
+    def every(self, tag: str) -> list[XmlElement]:
+        """The children of that name."""
+        return [one for one in self.children if one.tag == tag]
+
+    def first(self, *path: str) -> XmlElement | None:
+        """The first one along the path; None where there is none."""
+        at: XmlElement | None = self
+        for tag in path:
+            at = None if at is None else next(iter(at.every(tag)), None)
+        return at
+
+    def said(self, *path: str) -> str | None:
+        """Its text; None where it is not there or holds none."""
+        found = self.first(*path)
+        return None if found is None else found.text.strip() or None
 
 
 def toml_of(text: str) -> dict[str, Any]:

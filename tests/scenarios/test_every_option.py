@@ -31,6 +31,7 @@ USE_CASES = {
     "trace": ("trace", "read"),
     "check": ("check_file", "check_run"),
     "compare": ("compare_runs",),
+    "imports": ("import_paths",),
     "survey": ("survey_path",),
     "history": ("history_of", "gate_runs", "save_baseline", "list_baselines"),
     "derive": ("write_profile",),
@@ -167,8 +168,8 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
 }
 
 ONE_WAY = {
-    "survey": "{dir}", "compare": "a b", "history": "--all", "gate": "", "report": "", "explain": "", "runs": "",
-    "runs delete": "run --yes", "clean": "",
+    "survey": "{dir}", "import": "{table}", "compare": "a b", "history": "--all", "gate": "", "report": "",
+    "explain": "", "runs": "", "runs delete": "run --yes", "clean": "",
     "lab up": "local", "lab down": "", "lab grow": "", "lab list": "", "lab status": "", "lab shell": "node",
     "lab exec": "node ls", "lab inject": "slow-wire", "lab selftest": "",
 }  # fmt: skip

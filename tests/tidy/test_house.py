@@ -343,3 +343,10 @@ def test_every_test_that_nothing_may_run_beside_lies_where_it_is_looked_for() ->
     ]
     assert len(marked) > 5
     assert [name for name in marked if not name.startswith(folders)] == []
+
+
+def test_the_guide_lists_every_format_that_is_imported() -> None:
+    from strata.formats.results.page import made
+
+    page = (ROOT / "docs" / "guide" / "import.md").read_text()
+    assert page == made(page), "python -m strata.formats.results.page < docs/guide/import.md writes it anew"

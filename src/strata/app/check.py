@@ -10,7 +10,8 @@ from strata.analyse.conclusions import conclusions_of
 from strata.analyse.laws import check_table, flags_of_run, laws
 from strata.analyse.of_table import ladder_of
 from strata.errors import UsageError
-from strata.formats import numbers_not_read, read_fio, read_table
+from strata.formats import numbers_not_read, read_fio, read_table, table_of_import
+from strata.formats.results import Misread, Source, formats, read_result
 from strata.host.untrusted import TABLE_MOST, read_text
 from strata.model.figures import Checked, Role, Table
 from strata.store import open_store
@@ -21,19 +22,23 @@ def check_file(path: Path, columns: Mapping[str, str] | None = None, plan: Path 
 
     Raises `UsageError` where the file cannot be read or understood.
     """
-    # Here: a run in the store is held against the laws alone.
-    from strata.diagnose import diagnose, propose
-
     table = _read(path, columns or {})
     if plan is not None:
         planned = _read(plan, {})
         rows = tuple(r.model_copy(update={"role": Role.PLANNED}) for r in planned.rows)
         table = table.model_copy(update={"rows": table.rows + rows})
+    return _checked(table, str(path))
+
+
+def _checked(table: Table, source: str) -> Checked:
+    # Here: a run that Strata measured is held against the laws alone.
+    from strata.diagnose import diagnose, propose
+
     rows = tuple(r for r in table.rows if r.role is not Role.PLANNED)
     asked = tuple(law.name for law in laws() if law.table is not None)
     ladder = ladder_of(table)
     return Checked(
-        source=str(path),
+        source=source,
         rows=len(rows),
         figures=tuple(dict.fromkeys([*(k for r in rows for k in r.figures), *table.figures])),
         labels=tuple(dict.fromkeys([*(k for r in rows for k in r.words), *table.words])),
@@ -54,6 +59,8 @@ def check_run(run_id: str | None, store_url: str | None) -> Checked:
         if run is None:
             raise UsageError("there is no run in the store", "", "", "name a file, or measure: strata diagnose PATH")
         results = store.cells(run.id)
+    if run.imported is not None:
+        return _checked(table_of_import(run.imported, run.id), run.id)
     seen = view_of(run.plan, results, data=run.data, generator=run.generator, survey=run.survey, first_noise=run.noise)
     asked = tuple(law.name for law in laws())
     return Checked(source=run.id, rows=len(seen.cells), laws=asked, flags=flags_of_run(seen))
@@ -63,6 +70,13 @@ def _read(path: Path, columns: Mapping[str, str]) -> Table:
     text = read_text(path, "cannot read", TABLE_MOST, "give a CSV or TSV table in UTF-8, or a fio result")
     if '"schema": "strata.' in text[:200]:
         raise UsageError("cannot read", str(path), "it is Strata's own document", "name the run: strata check RUN")
+    source = Source(path.name, len(text.encode()), lambda: iter((text.encode(),)))
+    if not columns and any(one.recognise(source.head) for one in formats()):
+        try:
+            return table_of_import(read_result(source), path.name)
+        except Misread as e:
+            where = "" if e.line is None else f" (line {e.line})"
+            raise UsageError("cannot read", str(path), f"{e.why}{where}", "strata import --dry-run says more") from e
     if path.suffix == ".json" or text.lstrip().startswith("{"):
         return read_fio(text, path.name)
     return read_table(text, path.name, columns)

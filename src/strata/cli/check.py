@@ -17,7 +17,7 @@ def check(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="A table (CSV, TSV), a fio result (JSON), or a run id (default: the newest run).",
+            help="A table (CSV, TSV), a result of another tool, or a run id (default: the newest run).",
             autocompletion=completion.runs,
         ),
     ] = None,

@@ -43,6 +43,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("strata check", "are the figures of the newest run consistent"),
         ("strata check results.csv --column 'BW=rate [MiB/s]'", "are the figures of another tool consistent"),
     ),
+    "import": (
+        ("strata import results/", "read every result in a folder into the store"),
+        ("strata import --dry-run --json fio.json", "what is in a file, as JSON; nothing is kept"),
+    ),
     "compare": (
         ("strata compare r-20260314", "compare a run, by the start of its id, with the newest"),
         ("strata compare r-20260314 r-20260315 --markdown changes.md", "compare two runs, for a merge request"),

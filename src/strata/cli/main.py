@@ -17,6 +17,7 @@ from strata.cli import (
     completion,
     diagnose,
     history,
+    import_,
     lab_door,
     measure,
     reports,
@@ -58,6 +59,7 @@ app.command("measure")(measure.measure)
 app.command("verify")(verify.verify)
 app.command("trace")(trace.trace)
 app.command("check")(check.check)
+app.command("import")(import_.import_)
 app.command("compare")(history.compare)
 app.command("history")(history.history)
 app.command("gate")(history.gate)

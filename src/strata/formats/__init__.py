@@ -7,6 +7,7 @@ from strata.formats.diskspd_command import DiskspdCommand, workload_of_diskspd
 from strata.formats.fio import fio_command
 from strata.formats.fio_job import job_of_fio_line, workloads_of_fio_job
 from strata.formats.fio_json import read_fio
+from strata.formats.results._table import table_of as table_of_import
 from strata.formats.table import numbers_not_read, read_table
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "program_of",
     "read_fio",
     "read_table",
+    "table_of_import",
     "workload_of_diskspd",
     "workloads_of_fio_job",
 ]

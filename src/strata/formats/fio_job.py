@@ -12,7 +12,7 @@ itself is run is left aside; what changes the workload and cannot be said here i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from strata import units
@@ -138,6 +138,11 @@ def workloads_of_fio_job(text: str) -> Iterator[Section]:
         yield "before the first section", {}, [f"{line}: is outside of any section" for line in stray]
     for name, options in named:
         yield _section(name, options)
+
+
+def section_of(name: str, options: Mapping[str, str]) -> Section:
+    """One section with these options, as fio's JSON repeats them."""
+    return _section(name, {ALIASES.get(key, key): value for key, value in options.items()})
 
 
 def _section(name: str, options: dict[str, str]) -> Section:

@@ -11,6 +11,9 @@ from strata.model.caching import Caching
 from strata.model.series import Series
 from strata.model.trace import TraceSummary
 
+IMPORTED = "imported"
+"""Why a result ended that another tool measured (`EngineResult.stop_reason`): nobody here knows."""
+
 
 class ErrorCount(Value):
     """I/Os that failed with one errno, and where the first was: offset at the target in bytes, None if not known."""
@@ -190,8 +193,10 @@ class EngineResult(Value):
 
     @property
     def mean_service_ns(self) -> float | None:
-        """Exact mean service time; None without I/Os."""
+        """Exact mean service time; None without I/Os, and where another tool printed no times."""
         total = self.read.service_sum_ns + self.write.service_sum_ns
+        if not total and self.stop_reason == IMPORTED:
+            return None
         return total / self.ops if self.ops else None
 
     @property

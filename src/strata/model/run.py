@@ -12,6 +12,7 @@ from strata.model.analysis import Analysis, Generator, Remote
 from strata.model.base import CommandLine, RunId, UnixNs, Value
 from strata.model.finding import Diagnosis
 from strata.model.foreign_io import ForeignIo
+from strata.model.imported import Imported, ImportSource
 from strata.model.matrix import MatrixEnd
 from strata.model.noise import PooledNoise
 from strata.model.plan import Plan, Segment
@@ -119,6 +120,10 @@ class Run(Value):
     label: Label = Field(default=Label(), exclude_if=lambda label: label == Label())
     mark: str | None = Field(default=None, exclude_if=lambda mark: mark is None)
     """The uuid in the mark of the one file that a matrix of an endpoint drives: going on takes no other."""
+
+    source: ImportSource | None = Field(default=None, exclude_if=lambda source: source is None)
+    """Of figures that another tool measured: the file they were read from. ``imported`` is all that it says."""
+    imported: Imported | None = Field(default=None, exclude_if=lambda found: found is None)
 
 
 class Report(Value):

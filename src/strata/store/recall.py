@@ -192,12 +192,14 @@ def history_query(series: SeriesName, newest: int | None) -> Select[Any]:
 
 def keep_head(session: Session, run: Run) -> None:
     """The head of a run beside it, within its transaction."""
+    session.merge(_head_row(run))
+
+
+def _head_row(run: Run) -> HeadRow:
     head = RunHead.of(run)
-    session.merge(
-        HeadRow(
-            run_id=run.id, layers=json.dumps(head.layers), workloads=json.dumps(head.workloads), rounds=head.rounds,
-            message=head.message, name=head.name, note=head.note, host=head.host, endpoints=json.dumps(head.endpoints),
-        )
+    return HeadRow(
+        run_id=run.id, layers=json.dumps(head.layers), workloads=json.dumps(head.workloads), rounds=head.rounds,
+        message=head.message, name=head.name, note=head.note, host=head.host, endpoints=json.dumps(head.endpoints),
     )  # fmt: skip
 
 
@@ -208,8 +210,24 @@ def keep_figures(session: Session, run_id: str, order: int, figures: StepFigures
         if old is not None:
             session.delete(old)
         return
+    session.merge(_figures_row(figures, _series_id(session, figures)))
+
+
+def _figures_row(figures: StepFigures, series_id: int) -> FiguresRow:
     numbers = {n: getattr(figures, "order" if n == "step_order" else n) for n in NUMBERS}
-    session.merge(FiguresRow(series_id=_series_id(session, figures), quantiles=figures.packed, **numbers))
+    return FiguresRow(series_id=series_id, quantiles=figures.packed, **numbers)
+
+
+def keep_new(session: Session, runs: Sequence[Run], figures: Sequence[StepFigures]) -> None:
+    """Heads and numbers of runs that were not there before, within the transaction that adds them."""
+    series: dict[SeriesName, int] = {}
+    for run in runs:
+        session.add(_head_row(run))
+    for one in figures:
+        name = SeriesName(layer=one.layer, workload_key=one.workload_key, identity=one.identity)
+        if name not in series:
+            series[name] = _series_id(session, one)
+        session.add(_figures_row(one, series[name]))
 
 
 def _series_id(session: Session, figures: StepFigures) -> int:

@@ -18,16 +18,19 @@ from strata.model.matrix import MatrixResult
 from strata.model.place import identity_of
 from strata.model.result import CellResult
 from strata.model.run import Run, RunStatus
-from strata.model.step_figures import figures_of
+from strata.model.step_figures import StepFigures, figures_of
 from strata.store.errors import named
 from strata.store.payload import from_json, pack, to_json, unpack
-from strata.store.recall import Recall, keep_figures, keep_head
+from strata.store.recall import Recall, keep_figures, keep_head, keep_new
 from strata.store.tables import CellRow, FiguresRow, MatrixRow, OutcomeRow, RunRow, SeriesRow
 
 WRITES = "strata_writes"
 """The execution option of a connection that says whether its transactions write."""
 
 NAMED_AT_MOST = 10
+
+Complete = tuple[Run, Sequence[CellResult], tuple[Analysis, Diagnosis]]
+"""A run with its results and its outcome."""
 
 
 class Store(Recall):
@@ -54,6 +57,40 @@ class Store(Recall):
                     keep_head(session, run)
             except IntegrityError as e:
                 raise StoreError(what, str(self.path), "a run with that id exists", "start the run again") from e
+
+    def has(self, run_id: str) -> bool:
+        """Whether there is a run of exactly that id."""
+        asked = select(RunRow.id).where(RunRow.id == run_id)
+        with named(f"cannot read run {run_id} from", self.path), self._reading() as session:
+            return session.scalars(asked).first() is not None
+
+    def keep_whole(self, runs: Sequence[Complete]) -> None:
+        """Runs that are complete, with their results and outcomes: all or none, in one transaction.
+
+        Raises `StoreError` where an id is taken.
+        """
+        what = f"cannot save {len(runs)} runs in" if len(runs) > 1 else f"cannot save run {runs[0][0].id} in"
+        heads: list[RunRow] = []
+        steps: list[CellRow | OutcomeRow] = []
+        figures: list[StepFigures] = []
+        for run, results, (analysis, diagnosis) in runs:
+            heads.append(_run_row(run))
+            said = _said(diagnosis, f"run {run.id}")
+            steps += [_cell_row(run.id, result) for result in results]
+            steps.append(OutcomeRow(run_id=run.id, analysis=to_json(analysis, f"run {run.id}"), **said))
+            places = {layer.name: identity_of(run, layer.name) for layer in run.plan.stack.layers}
+            each = (figures_of(r, run.id, run.created_unix_ns, places.get(r.layer, "")) for r in results)
+            figures += [found for found in each if found is not None]
+        with named(what, self.path):
+            try:
+                with self._writing() as session:
+                    session.add_all(heads)
+                    session.flush()
+                    session.add_all(steps)
+                    session.flush()
+                    keep_new(session, [run for run, _, _ in runs], figures)
+            except IntegrityError as e:
+                raise StoreError(what, str(self.path), "a run with that id exists", "delete it first") from e
 
     def update_run(self, run: Run) -> None:
         """Replaces a run's own values; its cells and outcome stay. Raises `UsageError` where it is not there."""
@@ -93,17 +130,7 @@ class Store(Recall):
     def save_cell(self, run_id: str, result: CellResult) -> None:
         """Keeps the result of a step, in place of an earlier one of the same order."""
         what = f"step {result.order} of run {run_id}"
-        row = CellRow(
-            run_id=run_id,
-            step_order=result.order,
-            round=result.round,
-            kind=result.kind,
-            layer=result.layer,
-            workload_key=result.workload_key,
-            iops=result.result.iops if result.result else None,
-            error=result.error,
-            result=pack(result, what),
-        )
+        row = _cell_row(run_id, result)
         with named(f"cannot save {what} in", self.path):
             try:
                 with self._writing() as session:
@@ -287,6 +314,20 @@ def _said(diagnosis: Diagnosis, what: str) -> dict[str, str | None]:
         "cause": verdict.cause.value,
         "diagnosis": to_json(diagnosis, what),
     }
+
+
+def _cell_row(run_id: str, result: CellResult) -> CellRow:
+    return CellRow(
+        run_id=run_id,
+        step_order=result.order,
+        round=result.round,
+        kind=result.kind,
+        layer=result.layer,
+        workload_key=result.workload_key,
+        iops=result.result.iops if result.result else None,
+        error=result.error,
+        result=pack(result, f"step {result.order} of run {run_id}"),
+    )
 
 
 def _run_row(run: Run) -> RunRow:

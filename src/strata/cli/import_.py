@@ -1,0 +1,50 @@
+"""``strata import``: results of other tools into the store."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from strata.cli import common
+from strata.cli.bundles import Kept
+from strata.errors import Exit
+from strata.text.output import out
+
+
+def import_(
+    named: Kept,
+    paths: Annotated[
+        list[str],
+        typer.Argument(help="Files, folders (with all below them), patterns, or - for standard input."),
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the files and keep nothing.")] = False,
+    layer: Annotated[
+        str | None, typer.Option(help="Layer that was measured (default: the target as the tool names it).")
+    ] = None,
+    stack: Annotated[str, typer.Option(help="Stack that the layer belongs to.")] = "imported",
+    host: Annotated[
+        str | None, typer.Option(help="Host that was measured from (default: as the file says it).")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Setting that the files do not say: NAME=VALUE, e.g. direct=1; repeatable."),
+    ] = None,
+    json: common.JsonFlag = False,
+    store: common.StoreUrl = None,
+) -> int:
+    """Import results of other tools as runs: fio, diskspd and others, recognised by their content.
+
+    Exit code 1 if a file was not understood; the others are imported.
+    """
+    from strata.app.imported_run import Named
+    from strata.app.imports import import_paths, settings_of
+    from strata.report.import_text import import_text
+
+    names = Named(layer=layer, stack=stack, host=host, label=named.label, settings=settings_of(settings or []))
+    found = import_paths(paths, store, names, dry_run=dry_run)
+    if json:
+        out(found.model_dump_json(indent=2), exact=True)
+    else:
+        out(import_text(found, common.width(), common.color()))
+    return Exit.FAILED if found.refused or any(f.not_kept for f in found.files) else Exit.FINE

@@ -1,0 +1,92 @@
+"""Others' results: one module a format, found because it lies here.
+
+A format is recognised by what a file holds, never by its name. A module says of itself:
+
+``NAME``, ``TITLE``   its key, and what it is called for people
+``ORDER``             formats are asked in this order: the stricter before the laxer
+``recognise(head)``   whether the beginning of a file (text, at most `HEAD_MOST` bytes of it) is of this format
+``read(source)``      what the file says. Raises `Misread` with line and column where it is not what it seemed to be
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+
+from strata.errors import UsageError
+from strata.formats.results.source import HEAD_MOST, STREAM_MOST, Misread, Source
+from strata.model.imported import Imported
+from strata.model.plugins import modules
+from strata.parsing import Malformed
+
+__all__ = ["HEAD_MOST", "STREAM_MOST", "Format", "Misread", "Source", "formats", "read_result", "recognised"]
+
+_WRONG = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError)
+"""What a reader trips over where a file has the right words in the wrong places."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """``name`` is its key everywhere."""
+
+    name: str
+    title: str
+    order: float
+    recognise: Callable[[str], bool]
+    read: Callable[[Source], Imported]
+
+
+@functools.cache
+def formats() -> tuple[Format, ...]:
+    """Every format, in the order in which they are asked."""
+    return tuple(sorted(map(_format, modules(sys.modules[__name__], "NAME")), key=lambda f: f.order))
+
+
+def _format(module: ModuleType) -> Format:
+    return Format(module.NAME, module.TITLE, module.ORDER, module.recognise, module.read)
+
+
+def recognised(source: Source) -> Format:
+    """The format of a file. Raises `Misread` with what the file looks like."""
+    if not source.head.strip():
+        raise Misread("it is empty")
+    if not source.binary:
+        for one in formats():
+            if one.recognise(source.head):
+                return one
+    raise Misread(f"it is of no format that is read: it looks like {_looks_like(source)}")
+
+
+def read_result(source: Source) -> Imported:
+    """What the file says. Raises `Misread`, and nothing else."""
+    one = recognised(source)
+    try:
+        found = one.read(source)
+    except Misread:
+        raise
+    except (Malformed, UsageError) as e:
+        why = e.why or e.headline if isinstance(e, UsageError) else str(e)
+        raise Misread(why) from e
+    except _WRONG as e:
+        raise Misread(f"it does not have the form of {one.title} ({type(e).__name__}: {str(e)[:200]})") from e
+    if not found.cells and not found.counters:
+        raise Misread(f"it is {one.title}, and nothing was measured in it", None)
+    notes = (*source.notes, *found.notes)
+    return found.model_copy(update={"format": one.name, "notes": notes})
+
+
+def _looks_like(source: Source) -> str:
+    head = source.head.lstrip("\ufeff \n\t")
+    if source.binary:
+        return "a binary file"
+    if head.startswith("<"):
+        tag = re.match(r"<(?:\?[^>]{0,500}>\s*<)?([\w:-]{1,40})", head)
+        return f"XML or HTML ({tag[1]})" if tag else "XML or HTML"
+    if head.startswith(("{", "[")):
+        return "JSON of another tool"
+    first = head.partition("\n")[0]
+    return f"text that begins {first[:60]!r}"
