@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use strata_io::bounds::CONNECTIONS_MOST;
 
 /// Host (IPv6 without brackets) and port, as they stand before the path.
-pub(crate) fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
+pub fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
     let (name, port) = if let Some(inside) = text.strip_prefix('[') {
         let (name, after) = inside.split_once(']').ok_or("the bracket of the address is not closed")?;
         (name, if after.is_empty() { None } else { Some(after.strip_prefix(':').ok_or("bad port")?) })
@@ -19,24 +19,24 @@ pub(crate) fn host_and_port(text: &str) -> Result<(String, Option<u16>), String>
 }
 
 /// A port that can be connected to.
-pub(crate) fn port(text: &str) -> Result<u16, String> {
+pub fn port(text: &str) -> Result<u16, String> {
     text.parse().ok().filter(|port| *port > 0).ok_or(format!("{text:?} is not a port"))
 }
 
 /// The number of connections that an address asks for.
-pub(crate) fn connections(text: &str) -> Result<u32, String> {
+pub fn connections(text: &str) -> Result<u32, String> {
     let count = text.parse().ok().filter(|count| (1..=CONNECTIONS_MOST).contains(count));
     count.ok_or(format!("connections must be 1 to {CONNECTIONS_MOST}"))
 }
 
 /// What stands behind the question mark, as pairs.
-pub(crate) fn query(text: &str) -> Result<Vec<(&str, &str)>, String> {
+pub fn query(text: &str) -> Result<Vec<(&str, &str)>, String> {
     let items = text.split('&').filter(|item| !item.is_empty());
     items.map(|item| item.split_once('=').ok_or(format!("{item:?} has no value"))).collect()
 }
 
 /// Undo percent-encoding.
-pub(crate) fn decode(text: &str) -> Result<String, String> {
+pub fn decode(text: &str) -> Result<String, String> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {

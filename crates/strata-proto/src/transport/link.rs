@@ -51,6 +51,11 @@ impl<W: Wire> Link<W> {
         self.wire.ask(&ask, slots.pending(slot), &mut self.out);
     }
 
+    /// As [`Wire::held`].
+    pub(super) fn held(&self) -> usize {
+        self.wire.held()
+    }
+
     /// The descriptor and what to wait for on it.
     pub(super) fn poll(&self) -> (RawFd, i16) {
         let writes = if self.out.is_empty() { 0 } else { libc::POLLOUT };
@@ -80,6 +85,7 @@ impl<W: Wire> Link<W> {
     /// The server closed the connection, or broke the protocol (`InvalidData`).
     pub(super) fn receive(&mut self, slots: &mut Slots<W::Pending>) -> io::Result<()> {
         self.take_in(slots)?;
+        self.wire.proceed(&mut self.out);
         self.send(slots)
     }
 

@@ -54,11 +54,16 @@ impl<W: Wire> Transport<W> {
         self.slots.buffer(slot)
     }
 
-    /// Put an I/O into the next batch of the connection whose turn it is.
+    /// Put an I/O into the next batch of the connection whose turn it is, or of that which holds the fewest.
     pub(crate) fn push(&mut self, slot: u32, io: Io) {
-        let number = self.turn;
+        let number = if W::ONE_AT_A_TIME { self.freest() } else { self.turn };
         self.turn = (self.turn + 1) % self.links.len();
         self.links[number].push(slot, io, &mut self.slots);
+    }
+
+    fn freest(&self) -> usize {
+        let held = self.links.iter().map(Link::held).enumerate();
+        held.min_by_key(|(_, held)| *held).map_or(0, |(number, _)| number)
     }
 
     /// End an I/O that was never sent with `-errno`.

@@ -63,6 +63,8 @@ pub(crate) enum Done {
 ///
 /// An error of any of its methods means that the connection is of no use any more.
 pub(crate) trait Wire: Debug {
+    /// A connection carries one request at a time, so the next one goes to that which holds the fewest.
+    const ONE_AT_A_TIME: bool = false;
     /// What must be known of a request in flight.
     type Pending: Copy + Default + Debug;
     /// What goes before the payload of a request.
@@ -70,6 +72,15 @@ pub(crate) trait Wire: Debug {
 
     /// What goes out for an I/O; it may be kept back and sent by a later step.
     fn ask(&mut self, ask: &Ask, pending: &mut Self::Pending, out: &mut Out<Self::Head>);
+
+    /// What was kept back and can go out now.
+    #[inline]
+    fn proceed(&mut self, _out: &mut Out<Self::Head>) {}
+
+    /// Requests that it has and that are not answered, where it carries one at a time.
+    fn held(&self) -> usize {
+        0
+    }
 
     /// What to fetch next.
     fn want(&self) -> Want;
