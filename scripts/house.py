@@ -87,6 +87,11 @@ APT_FOR_TESTS = {
     "postgres": "postgresql",
 }
 
+CARGO_FOR_TESTS = {"s3s-fs": ("0.14.1", "binary")}
+"""Peers that no distribution has: version and features of the crate with the program of that name."""
+PEERS = ROOT / ".peers"
+"""Where they are installed; `tests/contract` looks for them in its `bin`."""
+
 
 def main(argv: list[str]) -> int:
     """Run one command of the house; returns its exit status."""
@@ -126,6 +131,7 @@ def cmd_test(args: list[str]) -> int:
     """All checks and all tests. STRATA_REQUIRE=all (set in CI) turns a skipped peer into a failure."""
     environment("dev")
     system_packages()
+    cargo_packages()
     compiled(*PACKAGES)
     # The type checker is one thread for a minute, and a linker is, too: neither waits for the other.
     with ThreadPoolExecutor(1) as beside:
@@ -314,6 +320,21 @@ def system_packages() -> None:
     quiet = {"env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, "stdout": subprocess.DEVNULL}
     subprocess.check_call(["apt-get", "update", "-qq"], **quiet)
     subprocess.check_call(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing], **quiet)
+
+
+def cargo_packages() -> None:
+    """The real peers that come as the source of a crate: built once, fast to build and not to run."""
+    env = os.environ | {"CARGO_PROFILE_RELEASE_OPT_LEVEL": "1", "CARGO_PROFILE_RELEASE_DEBUG": "0"}
+    for name, (version, features) in CARGO_FOR_TESTS.items():
+        stamp = digest([], extra=(name, version, features))
+        if (PEERS / "bin" / name).exists() and done(name, stamp):
+            continue
+        say(f"{name} {version} (cargo install)")
+        words = ["cargo", "install", "--locked", "--quiet", "--force", "--root", PEERS, "--features", features]
+        if subprocess.call([*words, f"{name}@{version}"], cwd=ROOT, env=env):
+            print(f"note: not installed, its tests are skipped: {name}", file=sys.stderr)
+            continue
+        mark(name, stamp)
 
 
 def found(tool: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from strata import _core
+from strata import _core, schemes
 from strata.engine.job import Timing, build_job
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
@@ -14,6 +15,11 @@ from strata.model.workload import ClosedLoop, Rw, Workload
 from strata.schemes import SCHEMES, EndpointKind
 
 OURS = [scheme for scheme in SCHEMES.values() if not scheme.library]
+
+
+def test_a_scheme_is_found_because_its_file_lies_there() -> None:
+    files = {path.stem for path in Path(schemes.__file__).parent.glob("*.py")}
+    assert files - {"__init__", "declared"} == set(SCHEMES)
 
 
 def test_both_lists_have_the_same_names() -> None:

@@ -8,7 +8,7 @@ from strata.engine.fio.command import refusals
 from strata.engine.job import Timing, build_job
 from strata.errors import UsageError
 from strata.formats import fio_command
-from strata.model.caching import refusal
+from strata.model.caching import check, refusal
 from strata.model.endpoint import CLUSTER, REMOTE, Endpoint, EndpointKind, is_loopback
 from strata.model.plan import Segment
 from strata.model.stack import Layer, Node, Stack
@@ -19,6 +19,7 @@ REMOTES = {
     "nbd+unix:///x?socket=/run/s&connections=3": EndpointKind.NBD,
     "nfs://[fe80::1]:2049/vol/file?connections=3&uid=7": EndpointKind.NFS,
     "iscsi://h:3261/iqn.2026-01.example:disk/0?connections=3": EndpointKind.ISCSI,
+    "s3://h:9000/bucket/a/b?connections=3": EndpointKind.S3,
 }
 
 
@@ -56,6 +57,10 @@ def test_every_remote_kind_has_a_case() -> None:
         ("nfs:///vol/file", "the host is missing"),
         ("nfs://host/f?version=4.1", "version 4.1 of NFS is not supported, only 3"),
         ("nfs://host:x/f", "port is not a number"),
+        ("s3://host/bucket", "bucket and key are missing"),
+        ("s3://host/bucket/", "bucket and key are missing"),
+        ("s3://host//key", "bucket and key are missing"),
+        ("s3://KEY:secret@host/bucket/key", "user names and passwords are not supported there"),
         ("iscsi://host/iqn.x:y", "target and logical unit are missing"),
         ("iscsi://host/iqn.x:y/one", "target and logical unit are missing"),
         ("iscsi://host/iqn.x:y/1?connections=65", "not in 1..64"),
@@ -67,12 +72,22 @@ def test_what_cannot_be_used_is_said_with_how_to_write_it(uri: str, why: str) ->
         Endpoint.parse(uri)
 
 
-@pytest.mark.parametrize("uri", ["nfs://h/vol/file", "iscsi://h/iqn.x:y/1"])
+@pytest.mark.parametrize("uri", ["nfs://h/vol/file", "iscsi://h/iqn.x:y/1", "s3://h/bucket/key"])
 def test_who_does_not_speak_it_says_so(uri: str) -> None:
     endpoint, workload = Endpoint.parse(uri), workload_from_words("randread", "4k")
     (said,) = refusals(endpoint, workload, (), {"nbd", "io_uring"})
     assert f"does not run fio over {endpoint.kind.value}" in said
     assert fio_command(endpoint, workload, (Segment(start=0, length=1 << 20, target=0),), 0, 1) is None
+
+
+@pytest.mark.parametrize("rw", ["randwrite", "write", "rw", "randtrim"])
+def test_a_workload_that_writes_is_refused_where_blocks_cannot_be_changed(rw: str) -> None:
+    endpoint, workload = Endpoint.parse("s3://h/bucket/key"), workload_from_words(rw, "4k")
+    with pytest.raises(UsageError, match=f"cannot measure with rw={rw} at") as said:
+        check(endpoint, workload)
+    assert said.value.where == endpoint.uri
+    assert "made as a whole" in said.value.why and "--rw randread" in said.value.hint
+    assert check(endpoint, workload_from_words("randread", "4k")) is None
 
 
 def test_a_layer_is_reached_from_its_node() -> None:

@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail where it stands")]
 
 #[allow(dead_code)]
+#[path = "../../strata-proto/tests/http_server/mod.rs"]
+mod http_server;
+#[allow(dead_code)]
 #[path = "../../strata-proto/tests/nfs_server/mod.rs"]
 mod nfs_server;
 
@@ -65,6 +68,33 @@ fn every_thread_has_a_connection_and_the_scheme_says_what_was_agreed_on() {
     assert_eq!(
         (&result["effective"]["connections"], &result["effective"]["sync"]),
         (&json!(2), &json!("dsync"))
+    );
+}
+
+#[test]
+fn an_object_is_read_over_a_connection_for_each_io_in_flight_and_takes_no_writes() {
+    let served = http_server::Server::start(|request: &http_server::Request| {
+        let data = vec![7; MIB as usize];
+        if request.method == "HEAD" {
+            return (format!("HTTP/1.1 200 OK\r\nContent-Length: {MIB}\r\n\r\n").into_bytes(), true);
+        }
+        (http_server::part(request, &data), true)
+    });
+    let uri = format!("s3://127.0.0.1:{}/bucket/key", served.port);
+    let result = finish(&run("s3", &uri, &json!({}), MIB).unwrap());
+    assert_eq!((&result["read"]["ops"], &result["stop_reason"]), (&json!(64), &json!("ios")));
+    assert_eq!((&result["read"]["errors"], &result["effective"]["connections"]), (&json!([]), &json!(8)));
+    let few = finish(&run("s3", &format!("{uri}?connections=3"), &json!({}), MIB).unwrap());
+    assert_eq!((&few["read"]["ops"], &few["effective"]["connections"]), (&json!(64), &json!(3)));
+    let writes = json!({
+        "schema": 1, "target": {"kind": "s3", "uri": uri}, "runtime_ns": 1_000_000_000,
+        "workload": {"rw": "randwrite", "bs": 4096, "iodepth": 1, "threads": 1,
+            "segments": [{"start": 0, "length": MIB, "target": 0}]},
+    });
+    let said = refusal(start(&Job::parse(&writes.to_string()).unwrap(), BuildInfo::default()));
+    assert!(
+        said.contains("the object is made as a whole and cannot be changed and the workload writes"),
+        "{said}"
     );
 }
 

@@ -40,6 +40,8 @@ pub enum ProtoError {
         /// What came.
         what: &'static str,
     },
+    /// What is wrong with an HTTP response.
+    Http(&'static str),
     /// The peer speaks only the oldstyle handshake.
     Oldstyle,
 }
@@ -59,6 +61,7 @@ impl fmt::Display for ProtoError {
                 write!(f, "reply: cookie {cookie:#x} belongs to no request in flight")
             }
             Self::Endless { what } => write!(f, "{what} without end in place of an answer"),
+            Self::Http(why) => write!(f, "HTTP answer: {why}"),
             Self::Oldstyle => f.write_str(
                 "greeting: the server speaks the oldstyle handshake only; start it with a newstyle export",
             ),

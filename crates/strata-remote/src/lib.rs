@@ -10,6 +10,7 @@ mod scheme;
 pub mod iscsi;
 pub mod nbd;
 pub mod nfs;
+pub mod s3;
 pub mod smb;
 
 use std::io;
@@ -32,6 +33,8 @@ macro_rules! schemes {
             nfs Nfs,
             /// A logical unit of an iSCSI target.
             iscsi Iscsi,
+            /// An object of an S3 server.
+            s3 S3,
         }
     };
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use strata_io::Queue;
+use strata_io::bounds::CONNECTIONS_MOST;
 use strata_proto::address::{Protocol, Uri};
 use strata_smb::Password;
 
@@ -76,6 +77,8 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     const WORDS: &'static [&'static str] = &[];
     /// [`Self::open`] makes a queue, so what is wrong with all queues alike has been said.
     const TRIED: bool = false;
+    /// A connection carries one request at a time: there is one for each I/O in flight, unless the address says how many.
+    const ONE_AT_A_TIME: bool = false;
     /// An address that was read.
     type Uri: Display + Clone + Send + Sync + 'static;
     /// What carries the I/Os of a thread.
@@ -164,12 +167,15 @@ pub struct Remote<S: Scheme> {
 }
 
 impl<S: Scheme> Remote<S> {
-    /// Look at it. Connections are as many as are asked for, as many as the address asks for, and one for each thread.
+    /// Look at it. Connections are as many as are asked for, as many as the address asks for (else, where each carries one
+    /// request at a time, one for each I/O in flight, at most 64), and one for each thread.
     ///
     /// # Errors
     /// It cannot be reached, or not in this way.
     pub fn open((uri, wished): (S::Uri, Option<u32>), mut load: Load) -> io::Result<Self> {
-        load.connections = load.connections.max(wished.unwrap_or(1)).max(load.threads);
+        let all = load.threads.saturating_mul(load.depth).min(CONNECTIONS_MOST);
+        let usual = if S::ONE_AT_A_TIME { all } else { 1 };
+        load.connections = load.connections.max(wished.unwrap_or(usual)).max(load.threads);
         Ok(Self { there: S::open(&uri, &load)?, uri, load })
     }
 

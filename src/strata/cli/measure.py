@@ -23,6 +23,7 @@ from strata.cli.bundles import (
 )  # fmt: skip
 from strata.cli.diagnose import diagnose_where
 from strata.errors import Exit, UsageError
+from strata.schemes import BRIEFLY
 from strata.text.output import note, out
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ def measure(
     where: Annotated[
         str | None,
         typer.Argument(
-            help="An endpoint (file:/…, block:/dev/…, nbd://…, nfs://…, smb://…, iscsi://…, rbd:…, gluster://…, null:)"
-            ", a directory, or a stack file.",
+            help=f"An endpoint ({BRIEFLY}), a directory, or a stack file.",
             autocompletion=completion.endpoints,
         ),
     ] = None,

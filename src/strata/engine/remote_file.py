@@ -28,6 +28,10 @@ def _longest(size: int) -> int:
     return PATIENCE_NS + size * SLOWEST_NS_PER_BYTE
 
 
+def _whole(endpoint: Endpoint) -> bool:
+    return endpoint.scheme is not None and endpoint.scheme.whole
+
+
 FILES = frozenset(EndpointKind(scheme.name) for scheme in SCHEMES.values() if scheme.file)
 """Kinds of remote endpoints that are files, which can be made and removed."""
 
@@ -56,7 +60,8 @@ def check_own(endpoint: Endpoint, patience_ns: int = PATIENCE_NS) -> Mark:
 
 
 def create(endpoint: Endpoint, size: int) -> Mark:
-    """Makes and registers a file of ``size`` bytes (mark included); its blocks are not reserved.
+    """Makes and registers a file of ``size`` bytes (mark included); its blocks are not reserved, unless its data has to
+    come with it.
 
     `SafetyRefusal` when anything is there already; `RunFailed` when the server refuses.
     """
@@ -68,7 +73,8 @@ def create(endpoint: Endpoint, size: int) -> Mark:
         if endpoint.kind in CLUSTER:
             ask(endpoint, "create", PATIENCE_NS, size=size, header=header)
         else:
-            _core.remote_create(endpoint.uri, size, header, PATIENCE_NS, endpoint.netns, endpoint.password)
+            patience_ns = _longest(size) if _whole(endpoint) else PATIENCE_NS
+            _core.remote_create(endpoint.uri, size, header, patience_ns, endpoint.netns, endpoint.password)
     except FileExistsError as e:
         registry.forget(mark)
         why, hint = "a file of this name exists", "remove it, or give another path"
@@ -80,7 +86,12 @@ def create(endpoint: Endpoint, size: int) -> Mark:
 
 
 def fill(endpoint: Endpoint, mark: Mark, seed: int) -> None:
-    """Writes the whole file once: the mark, then incompressible data, then a flush. Raises `RunFailed`."""
+    """Writes the whole file once: the mark, then incompressible data, then a flush. Raises `RunFailed`.
+
+    What was made with its data has it.
+    """
+    if _whole(endpoint):
+        return
     size, header = mark.size, header_bytes(mark)
     if endpoint.kind not in CLUSTER:
         uri, netns, password = endpoint.uri, endpoint.netns, endpoint.password

@@ -70,9 +70,11 @@ class Caching(Value):
 
 def check(endpoint: Endpoint, workload: Workload) -> None:
     """Raises `UsageError` where `refusal` says why not."""
+    if why := _of_mode(endpoint, workload):
+        hint = "choose one that reads: --rw randread or read" if _fixed(endpoint) else ""
+        raise UsageError(f"cannot measure with rw={workload.rw.value} at", endpoint.uri.rstrip(":"), why, hint)
     if why := refusal(endpoint, workload):
-        how = f"rw={workload.rw.value}" if workload.rw.refusal(endpoint.kind) else f"a {workload.cache} cache"
-        raise UsageError(f"cannot measure with {how} at", endpoint.uri.rstrip(":"), why)
+        raise UsageError(f"cannot measure with a {workload.cache} cache at", endpoint.uri.rstrip(":"), why)
 
 
 def refusal(endpoint: Endpoint, workload: Workload, *, read_only: bool = False) -> str | None:
@@ -80,7 +82,7 @@ def refusal(endpoint: Endpoint, workload: Workload, *, read_only: bool = False) 
 
     Either its mode is not for it, or the cache cannot be brought into the state that is asked.
     """
-    if why := workload.rw.refusal(endpoint.kind, read_only=read_only):
+    if why := _of_mode(endpoint, workload, read_only=read_only):
         return why
     if workload.cache is Cache.AS_FOUND:
         return None
@@ -96,6 +98,16 @@ def refusal(endpoint: Endpoint, workload: Workload, *, read_only: bool = False) 
             )
         case _:
             return None
+
+
+def _of_mode(endpoint: Endpoint, workload: Workload, *, read_only: bool = False) -> str | None:
+    if workload.rw.writes and _fixed(endpoint):
+        return "it is made as a whole, and none of its blocks can be changed later"
+    return workload.rw.refusal(endpoint.kind, read_only=read_only)
+
+
+def _fixed(endpoint: Endpoint) -> bool:
+    return endpoint.scheme is not None and endpoint.scheme.whole
 
 
 def compare(

@@ -14,11 +14,11 @@ from strata.errors import UsageError
 from strata.model import cluster_uri, smb_uri
 from strata.model.base import Value
 from strata.model.workload_options import CONNECTIONS_MOST
-from strata.schemes import SCHEMES, EndpointKind
+from strata.schemes import SCHEMES, WRITTEN, EndpointKind
 from strata.schemes.declared import Scheme
 from strata.text import controls, secrets
 
-__all__ = ["CLUSTER", "REMOTE", "SCHEMES", "WRITTEN", "Endpoint", "EndpointKind", "address", "is_loopback"]
+__all__ = ["CLUSTER", "REMOTE", "SCHEMES", "Endpoint", "EndpointKind", "address", "is_loopback"]
 
 CLUSTER = frozenset(EndpointKind(scheme.name) for scheme in SCHEMES.values() if scheme.library)
 """Kinds that a cluster's own client library reaches, inside fio."""
@@ -103,15 +103,6 @@ class Endpoint(Value):
         meant = difflib.get_close_matches(scheme.lower(), WRITTEN, 1)
         hint = f"write {WRITTEN[meant[0]]}" if meant else f"use one of: {', '.join(WRITTEN.values())}"
         raise UsageError("cannot use the endpoint", secrets.hidden(uri), f"unknown scheme {scheme!r}", hint)
-
-
-WRITTEN = {
-    "file": "file:/path",
-    "block": "block:/dev/…",
-    "null": "null:",
-    **{word: form for scheme in SCHEMES.values() for word, form in scheme.forms.items()},
-}
-"""How an endpoint of each scheme is written."""
 
 
 def address(host: str, port: int) -> str:

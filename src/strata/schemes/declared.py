@@ -32,6 +32,10 @@ class Scheme:
     problem: Callable[[Sequence[str], Mapping[str, Sequence[str]]], str | None] = no_problem
     login: bool = False
     """An address may hold a user and a password, which the client is told apart from it."""
+    secrets: tuple[str, ...] = ()
+    """Variables of the environment that hold a secret of its client."""
+    whole: bool = False
+    """A file is made with all its data at once, and none of it can be changed later."""
     unbuffered: bool = False
     """Its client can ask the server to go past its cache."""
     library: bool = False

@@ -8,6 +8,7 @@ SCHEME = Scheme(
     file=True,
     port=445,
     login=True,
+    secrets=("STRATA_SMB_PASSWORD",),
     unbuffered=True,
     verified=False,
     caches="this SMB client has no cache, and the server's cache",

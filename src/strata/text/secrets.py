@@ -18,7 +18,7 @@ from strata.schemes import SCHEMES
 HIDDEN = "***"
 SECRET_NAME = re.compile(r"password|passwd|passphrase|(?<![a-z])pass$|pwd|secret|token|[?&:;]key\b", re.IGNORECASE)
 """Names of options whose value is a secret. ``passfile``, ``credentials`` and ``sslkey`` name files."""
-VARIABLES = ("STRATA_SMB_PASSWORD", "PGPASSWORD")
+VARIABLES = ("PGPASSWORD", *(name for scheme in SCHEMES.values() for name in scheme.secrets))
 """Variables of the environment that hold a secret by themselves."""
 STORE_VARIABLE = "STRATA_STORE"
 

@@ -38,6 +38,7 @@ pub struct Link<W: Wire> {
 }
 
 impl<W: Wire> Connection for Link<W> {
+    const ONE_AT_A_TIME: bool = W::ONE_AT_A_TIME;
     type Pending = W::Pending;
 
     /// A write's payload stays in the slot's buffer.
@@ -51,6 +52,10 @@ impl<W: Wire> Connection for Link<W> {
         let ask = Ask { slot, cookie, op, offset, len };
         self.wire.ask(&ask, slots.pending(slot), &mut self.out);
         Ok(())
+    }
+
+    fn held(&self) -> usize {
+        self.wire.held()
     }
 
     fn poll(&self) -> (RawFd, i16) {
@@ -72,6 +77,7 @@ impl<W: Wire> Connection for Link<W> {
 
     fn receive(&mut self, slots: &mut Slots<W::Pending>) -> io::Result<()> {
         self.take_in(slots)?;
+        self.wire.proceed(&mut self.out);
         self.send(slots)
     }
 }

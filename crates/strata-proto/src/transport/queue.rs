@@ -42,8 +42,15 @@ impl OpenSpec {
 
 /// One connection of a queue.
 pub trait Connection {
+    /// As of [`Wire::ONE_AT_A_TIME`].
+    const ONE_AT_A_TIME: bool = false;
     /// What must be known of a request in flight.
     type Pending: Copy + Default;
+
+    /// Requests that it has and that are not answered, where it carries one at a time.
+    fn held(&self) -> usize {
+        0
+    }
 
     /// Take the slot and put its I/O into the next batch, or refuse it.
     ///
@@ -108,6 +115,11 @@ impl<C: Connection> Connections<C> {
         let (polls, slots) = (Vec::with_capacity(links.len()), Slots::new(depth, block, any_number()));
         Self { name, links, turn: 0, slots, polls, lost: None }
     }
+
+    fn freest(&self) -> usize {
+        let held = self.links.iter().map(C::held).enumerate();
+        held.min_by_key(|(_, held)| *held).map_or(0, |(number, _)| number)
+    }
 }
 
 impl<C: Connection> Queue for Connections<C> {
@@ -115,8 +127,9 @@ impl<C: Connection> Queue for Connections<C> {
         self.slots.buffer(slot)
     }
 
+    /// To the connection whose turn it is, or to that which holds the fewest.
     fn push(&mut self, slot: u32, io: Io) {
-        let number = self.turn;
+        let number = if C::ONE_AT_A_TIME { self.freest() } else { self.turn };
         self.turn = (self.turn + 1) % self.links.len();
         if let Err(error) = self.links[number].push(slot, io, &mut self.slots) {
             self.lost.get_or_insert(error);

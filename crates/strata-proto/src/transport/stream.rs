@@ -65,6 +65,7 @@ pub(crate) fn feed<W: Wire>(wire: &mut W, mut rest: &[u8], piece: usize) -> Came
                 break;
             }
         }
+        wire.proceed(&mut out);
         came.answers.extend(slots.ready.drain(..).map(|completion| (completion.slot, completion.result)));
     }
     for (slot, result) in &came.answers {

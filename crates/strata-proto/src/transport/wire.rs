@@ -63,6 +63,8 @@ pub enum Done {
 ///
 /// An error of any of its methods means that the connection is of no use any more.
 pub trait Wire: Debug {
+    /// A connection carries one request at a time, so the next one goes to that which holds the fewest.
+    const ONE_AT_A_TIME: bool = false;
     /// What must be known of a request in flight.
     type Pending: Copy + Default + Debug;
     /// What goes before the payload of a request.
@@ -74,6 +76,15 @@ pub trait Wire: Debug {
     /// The errno of an I/O that is not to be asked for.
     fn refuses(&self, _io: Io) -> Option<i32> {
         None
+    }
+
+    /// What was kept back and can go out now.
+    #[inline]
+    fn proceed(&mut self, _out: &mut Out<Self::Head>) {}
+
+    /// Requests that it has and that are not answered, where it carries one at a time.
+    fn held(&self) -> usize {
+        0
     }
 
     /// What to fetch next.

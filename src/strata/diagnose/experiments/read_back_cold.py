@@ -55,7 +55,7 @@ def _through_memory(stack: Stack, station: Station, direct: bool) -> bool:
     target = station.layer.target
     if target.kind is EndpointKind.FILE:
         return not direct
-    if target.kind not in (EndpointKind.NBD, EndpointKind.NFS, EndpointKind.SMB, EndpointKind.ISCSI):
+    if target.scheme is None or target.scheme.library:
         return False
     host = urlsplit(target.uri).hostname
     return host is None or is_loopback(host) or any(n.name == station.layer.node and n.netns for n in stack.nodes)
