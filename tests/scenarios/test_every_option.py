@@ -322,9 +322,9 @@ def test_preconditioning_without_a_workload_that_writes_is_refused(tmp_path: Pat
         (("measure", "null:", "--keep"), 2, "no test file is made there"),
         (("measure", "block:/dev/zero", "--keep"), 2, "no test file is made there"),
         (("measure", "nbd://127.0.0.1:1/x", "--destructive", "nbd://127.0.0.1:1/x"), 2, "it writes nothing"),
-        (("measure", "file:{}/new", "--rw", "write", "--destructive", "file:{}/new"), 5, "no word lets Strata write"),
+        (("measure", "file:{}/new", "--rw", "write", "--destructive", "file:{}/new"), 5, "no option lets Strata write"),
         (("measure", "nbd://127.0.0.1:1/x", "--matrix", "bs=4k;iodepth=1;rw=randread", "--keep"), 2, "no test file"),
-        (("verify", "file:{}/new", "--destructive", "file:{}/new"), 5, "no word lets Strata write"),
+        (("verify", "file:{}/new", "--destructive", "file:{}/new"), 5, "no option lets Strata write"),
         (("verify", "nbd://127.0.0.1:1/x", "--keep"), 2, "no test file is made there"),
     ],
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 from strata.formats.fio_job import ONE_AT_A_TIME, section_of
 from strata.formats.results._measured import merged
+from strata.formats.results.source import Misread
 from strata.model.figures import Dimension, Figure, exact
 from strata.model.imported import ImportedCell
 
@@ -23,6 +24,8 @@ _ASIDE = frozenset(
     }
 )  # fmt: skip
 """Options of a run that was: when it ended, and what was written of it."""
+_COUNTED = ("bs", "blocksize", "iodepth", "numjobs")
+_TOO_LONG = re.compile(r"\d{20}")
 
 
 def version_of(said: object) -> str:
@@ -34,8 +37,16 @@ def version_of(said: object) -> str:
 def asked_of(name: str, options: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """(the words of the workload, what cannot be carried) from the options that fio repeats."""
     told = {str(k): str(v) for k, v in options.items() if str(k) not in _ASIDE}
+    for key in _COUNTED:
+        if _TOO_LONG.search(told.get(key, "")):
+            raise Misread(f"the {key} of a job has more digits than a number of 64 bits")
     _, words, complaints = section_of(name, told)
-    words.setdefault("bs", "4k")
+    refused = {one.partition("=")[0] for one in complaints}
+    if not refused.intersection(("bs", "blocksize", "bssplit")):
+        words.setdefault("bs", "4k")
+    if "iodepth" in refused:
+        # Not the default: fio ran with what it was told.
+        words.pop("iodepth", None)
     if str(words["rw"]) in ("rw", "readwrite", "randrw"):
         words.setdefault("rwmixread", 50)
     if "uri" in words:
