@@ -324,13 +324,14 @@ def system_packages() -> None:
 
 def cargo_packages() -> None:
     """The real peers that come as the source of a crate: built once, fast to build and not to run."""
-    env = os.environ | {"CARGO_PROFILE_RELEASE_OPT_LEVEL": "1", "CARGO_PROFILE_RELEASE_DEBUG": "0"}
+    env = os.environ | {"CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_INCREMENTAL": "0"}
     for name, (version, features) in CARGO_FOR_TESTS.items():
         stamp = digest([], extra=(name, version, features))
         if (PEERS / "bin" / name).exists() and done(name, stamp):
             continue
         say(f"{name} {version} (cargo install)")
-        words = ["cargo", "install", "--locked", "--quiet", "--force", "--root", PEERS, "--features", features]
+        words = ["cargo", "install", "--debug", "--locked", "--quiet", "--force", "--root", PEERS]
+        words += ["--features", features]
         if subprocess.call([*words, f"{name}@{version}"], cwd=ROOT, env=env):
             print(f"note: not installed, its tests are skipped: {name}", file=sys.stderr)
             continue

@@ -60,6 +60,16 @@ def widened(case: Case, low: float, high: float) -> Range:
     return low / wide, high * wide
 
 
+def unlimited(case: Case, layer: str, experiment: Experiment) -> Prediction | None:
+    """The IOPS of another workload at ``layer`` if only what is below limited it; None where nothing says so."""
+    for pair in case.pairs:
+        point = next((p for p in pair.view.everything if p.key == experiment.reference), None)
+        if pair.view.layer.name == layer and point is not None and _plain(layer, experiment):
+            low, high = widened(case, *_below(pair, point, experiment.workload))
+            return experiment.prediction.model_copy(update={"metric": Metric.IOPS, "low": low, "high": high})
+    return None
+
+
 def _reference(case: Case, layer: str, experiment: Experiment) -> float | None:
     """IOPS of the reference, as they were in the run; None where something else is predicted."""
     station = case.station(experiment.reference_layer or layer)

@@ -10,8 +10,8 @@ from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import medium
 from strata.diagnose.models import Fit, LimitDirection, LimitKind
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.predict import predicted, widened
-from strata.diagnose.separation import worth
+from strata.diagnose.predict import predicted, unlimited, widened
+from strata.diagnose.separation import apart, worth
 from strata.diagnose.view import Point
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
@@ -84,7 +84,8 @@ def explained(case: Case, opinion: Opinion) -> Iterator[tuple[CellSummary, Pair 
 
 
 def best(case: Case, standing: tuple[Opinion, ...], variants: Iterable[Variant]) -> Experiment | None:
-    """Of all variants that were not tried yet, the one that is expected to refute most; of equal ones the first."""
+    """Of all variants that were not tried yet, the one that is expected to refute most; of equal ones the first. One
+    that confirms nothing comes after all others."""
     found: list[tuple[float, Experiment]] = []
     tried = {(t.experiment.layer, t.experiment.workload.key, t.experiment.reference) for t in case.tried}
     for variant in variants:
@@ -93,7 +94,7 @@ def best(case: Case, standing: tuple[Opinion, ...], variants: Iterable[Variant])
         made = _made(case, standing, variant)
         if made is not None and (value := worth(made.predictions, standing)) > 0:
             found.append((value, made))
-    return max(found, key=lambda one: round(one[0], 2), default=(0.0, None))[1]
+    return max(found, key=lambda one: (not one[1].prediction.idle, round(one[0], 2)), default=(0.0, None))[1]
 
 
 def _made(case: Case, standing: Sequence[Opinion], variant: Variant) -> Experiment | None:
@@ -106,7 +107,8 @@ def _made(case: Case, standing: Sequence[Opinion], variant: Variant) -> Experime
         prediction=asked,
         otherwise="",
     )
-    told = [(o, p) for o in standing if (p := predicted(case, o, o.layer, empty)) is not None]
+    free = unlimited(case, standing[0].layer or "", empty)
+    told = [(o, _against(free, p)) for o in standing if (p := predicted(case, o, o.layer, empty)) is not None]
     known = [p for _, p in told]
     if not told or told[0][0] is not standing[0]:
         return None
@@ -119,6 +121,12 @@ def _made(case: Case, standing: Sequence[Opinion], variant: Variant) -> Experime
     else:
         otherwise = f"{told[1][0].cause.words} predicts {_about(known[1])}"
     return empty.model_copy(update={"prediction": known[0], "predictions": tuple(known), "otherwise": otherwise})
+
+
+def _against(free: Prediction | None, one: Prediction) -> Prediction:
+    """The prediction, idle where it is that of no limit at all: to move to where a limit does not bind shows none."""
+    same = free is not None and apart(one, free) == 0
+    return one.model_copy(update={"idle": one.idle or same})
 
 
 def _about(prediction: Prediction) -> str:

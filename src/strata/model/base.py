@@ -9,7 +9,7 @@ import os
 # No plugin of another package has a say in our values, and looking for one opens every package that is installed.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticSerializationError
@@ -31,6 +31,13 @@ class Value(BaseModel):
         # Built on first use: a command pays for the values it makes, not for all there are.
         defer_build=True,
     )
+
+    def __copy__(self) -> Self:
+        """Without what was worked out from the fields: ``model_copy`` gives the copy other ones."""
+        copied = super().__copy__()
+        for name in copied.__dict__.keys() - type(self).__pydantic_fields__.keys():
+            del copied.__dict__[name]
+        return copied
 
     def model_dump_json(self, *, indent: int | None = None, **how: Any) -> str:
         """As pydantic's. A path that is no text, which no JSON can hold, is in it as it is shown."""

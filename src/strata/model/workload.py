@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -251,7 +252,7 @@ class Workload(Value):
         """``random read · 8 KiB · depth 8``."""
         return f"{self.pattern} · {self.shape}"
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A short stable name, unique within one plan: ``randread-8KiB-qd8``. The seed is not part of it.
 

@@ -11,7 +11,8 @@ from strata.diagnose.case import Case
 from strata.diagnose.models import LimitDirection, LimitKind, fit
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.separation import worth
-from strata.diagnose.trying import after, outcome
+from strata.diagnose.trying import after, fate, outcome
+from strata.diagnose.variants import Variant, best, explained, reshape
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment, Prediction, Tried
 
@@ -61,6 +62,23 @@ def test_the_truth_survives_whoever_is_the_favourite(name: str, truth: Cause, fa
         tried = (*tried, carry_out(scene, analysis, experiment, sd=0.03))
         alive = tuple(o for o in alive if after(o, "path", tried).holds is not False)
     assert [o.cause for o in alive] == [truth], [t.experiment.changes for t in tried]
+
+
+def test_to_move_to_where_a_limit_does_not_bind_confirms_none() -> None:
+    """A small block size gives what the layer below gives, whatever had limited before."""
+    scene = SCENES["slow-wire"]
+    case = Case(scene.stack, scene.analysis(seed=1, sd=0.03))
+    (favourite, *_) = standing(case, Cause.WIRE_BANDWIDTH)
+    cell, pair, point = max(explained(case, favourite), key=lambda found: found[0].workload.bs)
+    variants = {f: Variant(cell, reshape(cell.workload, blocks=f), "", pair, point) for f in (1 / 32, 2)}
+    made = {f: best(case, (favourite,), (variant,)) for f, variant in variants.items()}
+    assert {f: e is not None and e.prediction.idle for f, e in made.items()} == {1 / 32: True, 2: False}
+    assert best(case, (favourite,), variants.values()) == made[2]
+    small = made[1 / 32]
+    assert small is not None
+    tried = (carry_out(scene, case.analysis, small, sd=0.03),)
+    assert outcome(tried[0]).holds
+    assert not fate("path", favourite.cause, tried).telling
 
 
 def test_an_experiment_made_for_another_cause_refutes_nothing_that_a_counter_shows() -> None:
