@@ -10,7 +10,7 @@ from strata.analyse.conclusions import conclusions_of
 from strata.analyse.laws import check_table, flags_of_run, laws
 from strata.analyse.of_table import ladder_of
 from strata.errors import UsageError
-from strata.formats import numbers_not_read, read_fio, read_table, table_of_import
+from strata.formats import numbers_not_read, read_table, table_of_import
 from strata.formats.results import Misread, Source, formats, read_result
 from strata.host.untrusted import TABLE_MOST, read_text
 from strata.model.figures import Checked, Role, Table
@@ -70,13 +70,12 @@ def _read(path: Path, columns: Mapping[str, str]) -> Table:
     text = read_text(path, "cannot read", TABLE_MOST, "give a CSV or TSV table in UTF-8, or a fio result")
     if '"schema": "strata.' in text[:200]:
         raise UsageError("cannot read", str(path), "it is Strata's own document", "name the run: strata check RUN")
+    is_json = path.suffix == ".json" or text.lstrip().startswith("{")
     source = Source(path.name, len(text.encode()), lambda: iter((text.encode(),)))
-    if not columns and any(one.recognise(source.head) for one in formats()):
+    if is_json or (not columns and any(one.recognise(source.head) for one in formats())):
         try:
             return table_of_import(read_result(source), path.name)
         except Misread as e:
             where = "" if e.line is None else f" (line {e.line})"
             raise UsageError("cannot read", str(path), f"{e.why}{where}", "strata import --dry-run says more") from e
-    if path.suffix == ".json" or text.lstrip().startswith("{"):
-        return read_fio(text, path.name)
     return read_table(text, path.name, columns)

@@ -6,7 +6,6 @@ from strata.formats.command_line import commands_in, program_of
 from strata.formats.diskspd_command import DiskspdCommand, workload_of_diskspd
 from strata.formats.fio import fio_command
 from strata.formats.fio_job import job_of_fio_line, workloads_of_fio_job
-from strata.formats.fio_json import read_fio
 from strata.formats.results._table import table_of as table_of_import
 from strata.formats.table import numbers_not_read, read_table
 
@@ -17,7 +16,6 @@ __all__ = [
     "job_of_fio_line",
     "numbers_not_read",
     "program_of",
-    "read_fio",
     "read_table",
     "table_of_import",
     "workload_of_diskspd",

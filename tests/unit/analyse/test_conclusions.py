@@ -9,7 +9,7 @@ import pytest
 from strata.analyse.conclusions import conclusions_of
 from strata.analyse.laws import check_table
 from strata.app.check import check_file
-from strata.formats import read_fio, read_table
+from strata.formats import read_table
 from strata.model.figures import Conclusion, Standing
 from strata.model.finding import Cause
 from strata.report.check_text import check_text
@@ -301,8 +301,9 @@ def test_a_row_that_breaks_a_law_is_not_concluded_from() -> None:
     assert found is not None and found.cause is None
 
 
-def test_an_engine_without_storage_is_not_called_a_cache() -> None:
-    result = (DATA / "fio.json").read_text()
-    (found,) = conclusions_of(read_fio(result, "t"))
+def test_an_engine_without_storage_is_not_called_a_cache(tmp_path: Path) -> None:
+    result, path = (DATA / "fio.json").read_text(), tmp_path / "fio.json"
+    (found,) = check_file(DATA / "fio.json").conclusions
     assert (found.cause, found.rows) == (Cause.CACHE_FLATTERS, ("one-at-a-time",))
-    assert conclusions_of(read_fio(result.replace('"ioengine": "psync"', '"ioengine": "null"'), "t")) == ()
+    path.write_text(result.replace('"ioengine": "psync"', '"ioengine": "null"'))
+    assert check_file(path).conclusions == ()
