@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from strata import units
 from strata.errors import UsageError
 from strata.model.figures import Dimension, Figure, Row, Table, exact
 from strata.model.imported import Imported, ImportedCell, Measured
+from strata.model.rw import Rw
 
-_PATTERNS = {
-    "read": "sequential read",
-    "write": "sequential write",
-    "randread": "random read",
-    "randwrite": "random write",
-    "rw": "sequential mixed",
-    "readwrite": "sequential mixed",
-    "randrw": "random mixed",
-}
 _APART = ("iops", "rate", "time.mean")
 """What a row of both directions says of each."""
 
@@ -38,8 +31,8 @@ def table_of(found: Imported, name: str) -> Table:
 def _rows(cell: ImportedCell) -> Iterator[Row]:
     asked = cell.asked
     words = {"job": cell.name, **cell.words}
-    if rw := _PATTERNS.get(str(asked.get("rw", ""))):
-        words["pattern"] = rw
+    with suppress(ValueError):
+        words["pattern"] = Rw.of(str(asked.get("rw", ""))).words
     if "direct" in asked:
         words["caching"] = "off" if asked["direct"] else "on"
     if cell.words.get("engine") == "null":

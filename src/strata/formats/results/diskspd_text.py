@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from strata import units
-from strata.formats.results._diskspd import Target, asked_of
+from strata.formats.results._diskspd import SPANS_MOST, Target, asked_of, when
 from strata.formats.results._measured import count, printed
 from strata.formats.results.source import Misread, Source, begins
 from strata.model.figures import Dimension, Figure, exact
@@ -28,7 +27,6 @@ _PERCENTILES = re.compile(r"^\s*%-ile\s*\|", re.IGNORECASE)
 _PERCENTILE = re.compile(r"^\s*(min|max|[\d.]+(?:st|nd|rd|th)|\d{1,2}-nines)\s*\|(.*)$", re.IGNORECASE)
 _AVERAGE = re.compile(r"^\s*avg[.:]\s*\|?(.*)$")
 _SIDES = {"total": "total", "read": "read", "write": "write"}
-SPANS_MOST = 1000
 ROWS_MOST = 20_000
 
 
@@ -116,7 +114,7 @@ class _Reader:
         elif low.startswith("computer name:"):
             self.host = said[14:].strip()[:256]
         elif low.startswith("start time:"):
-            self.started = _when(said[11:].strip())
+            self.started = when(said[11:].strip())
         elif low.startswith(("warning", "error")):
             self.notes.append(said[:300])
         elif (found := _SPAN.match(line)) is not None:
@@ -396,12 +394,3 @@ def _seconds(text: str, number: int) -> float:
     if found is None:
         raise Misread(f"{text.strip()[:40]!r} is not a time", number)
     return float(found[1].replace(",", "."))
-
-
-def _when(text: str) -> int | None:
-    """``2023/03/04 05:06:07 UTC``."""
-    try:
-        moment = datetime.strptime(text.removesuffix(" UTC"), "%Y/%m/%d %H:%M:%S").replace(tzinfo=UTC)
-    except ValueError:
-        return None
-    return max(0, round(moment.timestamp())) * units.NS_PER_S

@@ -6,10 +6,8 @@ with ``-D`` only. Caching is two elements since 2.0.17 and one (``DisableAllCach
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
-from strata import parsing, units
-from strata.formats.results._diskspd import Target, asked_of
+from strata import parsing
+from strata.formats.results._diskspd import SPANS_MOST, Target, asked_of, when
 from strata.formats.results._measured import printed, together
 from strata.formats.results.source import Misread, Source
 from strata.model.figures import Dimension, Figure, exact
@@ -19,7 +17,6 @@ from strata.parsing import XmlElement
 NAME, TITLE, ORDER = "diskspd-xml", "diskspd's XML (-Rxml)", 20
 
 _SIDES = (("read", "Read"), ("write", "Write"))
-SPANS_MOST = 1000
 POINTS_MOST = 100_000
 
 
@@ -42,7 +39,7 @@ def read(source: Source) -> Imported:
     if len(spans) > SPANS_MOST:
         raise Misread(f"more than {SPANS_MOST} time spans")
     system = root.first("System")
-    started = None if system is None else _when(system.said("RunTime") or "")
+    started = None if system is None else when(system.said("RunTime") or "")
     left: list[str] = []
     cells = []
     for number, span in enumerate(spans, 1):
@@ -233,12 +230,3 @@ def _whole(t: XmlElement, tag: str) -> int | None:
 def _printed(t: XmlElement, tag: str) -> Figure | None:
     said = t.said(tag)
     return None if said is None else printed(said, "ms", Dimension.TIME)
-
-
-def _when(text: str) -> int | None:
-    """``2023/03/04 05:06:07 UTC``."""
-    try:
-        moment = datetime.strptime(text.removesuffix(" UTC"), "%Y/%m/%d %H:%M:%S").replace(tzinfo=UTC)
-    except ValueError:
-        return None
-    return max(0, round(moment.timestamp())) * units.NS_PER_S
