@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
-from strata import units
-
+WHEN = "%Y/%m/%d %H:%M:%S UTC"
 SPANS_MOST = 1000
 """Time spans of one result."""
 
@@ -85,12 +83,3 @@ def asked_of(
     elif len(targets) > 1:
         wrong = (*wrong, f"its threads share {len(targets)} targets (-F)")
     return words, wrong, labels
-
-
-def when(text: str) -> int | None:
-    """``2023/03/04 05:06:07 UTC``."""
-    try:
-        moment = datetime.strptime(text.removesuffix(" UTC"), "%Y/%m/%d %H:%M:%S").replace(tzinfo=UTC)
-    except ValueError:
-        return None
-    return max(0, round(moment.timestamp())) * units.NS_PER_S

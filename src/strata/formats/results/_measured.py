@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from strata.formats.results.source import Misread
 from strata.model import histogram
 from strata.model.figures import Dimension, Figure, Rounding, exact
 from strata.model.imported import SIDES, ImportedCell, Measured
+from strata.units import NS_PER_S
 
 NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d{1,2})?")
 _SUMS = ("ios", "bytes", "iops", "rate")
@@ -44,6 +46,15 @@ def printed(text: str, unit: str = "", dimension: Dimension = Dimension.PLAIN) -
         dimension=dimension, value=value, unit=unit, step=float(f"1e-{min(len(fraction), 20)}"),
         rounding=Rounding.NEAREST,
     )  # fmt: skip
+
+
+def unix_ns(text: str, form: str) -> int | None:
+    """A moment of UTC in that form of `datetime.strptime`; None where it is written otherwise."""
+    try:
+        moment = datetime.strptime(text, form).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return max(0, round(moment.timestamp())) * NS_PER_S
 
 
 def count(text: str) -> int:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from strata import units
-from strata.formats.results._diskspd import SPANS_MOST, Target, asked_of, when
-from strata.formats.results._measured import count, printed
+from strata.formats.results._diskspd import SPANS_MOST, WHEN, Target, asked_of
+from strata.formats.results._measured import count, printed, unix_ns
 from strata.formats.results.source import Misread, Source, begins
 from strata.model.figures import Dimension, Figure, exact
 from strata.model.imported import Imported, ImportedCell, Measured
@@ -114,7 +114,7 @@ class _Reader:
         elif low.startswith("computer name:"):
             self.host = said[14:].strip()[:256]
         elif low.startswith("start time:"):
-            self.started = when(said[11:].strip())
+            self.started = unix_ns(said[11:].strip(), WHEN)
         elif low.startswith(("warning", "error")):
             self.notes.append(said[:300])
         elif (found := _SPAN.match(line)) is not None:

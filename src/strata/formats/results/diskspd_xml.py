@@ -7,8 +7,8 @@ with ``-D`` only. Caching is two elements since 2.0.17 and one (``DisableAllCach
 from __future__ import annotations
 
 from strata import parsing
-from strata.formats.results._diskspd import SPANS_MOST, Target, asked_of, when
-from strata.formats.results._measured import printed, together
+from strata.formats.results._diskspd import SPANS_MOST, WHEN, Target, asked_of
+from strata.formats.results._measured import printed, together, unix_ns
 from strata.formats.results.source import Misread, Source
 from strata.model.figures import Dimension, Figure, exact
 from strata.model.imported import Imported, ImportedCell, Measured, Point
@@ -39,7 +39,7 @@ def read(source: Source) -> Imported:
     if len(spans) > SPANS_MOST:
         raise Misread(f"more than {SPANS_MOST} time spans")
     system = root.first("System")
-    started = None if system is None else when(system.said("RunTime") or "")
+    started = None if system is None else unix_ns(system.said("RunTime") or "", WHEN)
     left: list[str] = []
     cells = []
     for number, span in enumerate(spans, 1):

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from strata import units
 from strata.formats.results import _fio
-from strata.formats.results._measured import printed, whole
+from strata.formats.results._measured import printed, unix_ns, whole
 from strata.formats.results.source import Misread, Source, begins
 from strata.model.figures import Dimension, Figure, Rounding, exact
 from strata.model.imported import COMPLETION, Imported, ImportedCell, Measured
@@ -27,6 +26,8 @@ _ASKED = re.compile(
 _SIZES = re.compile(r"(\d[\d.]*[A-Za-z]*)-(\d[\d.]*[A-Za-z]*)")
 _JOB = re.compile(r"^(?P<name>[^\n]{1,256}?): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err=\s*(?P<error>\d+)")
 _WHEN = re.compile(r"pid=\d+: (\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})")
+_WHEN_FORM = "%a %b %d %H:%M:%S %Y"
+"""Of a clock whose zone is not said: taken as UTC."""
 _SIDE = re.compile(r"^\s{2}(read|write|trim)\s*:\s*(.*)$")
 _TIMES = re.compile(r"^\s{4,5}(slat|clat|lat) \((nsec|usec|msec)\)\s*:(.*)$")
 _NEW = re.compile(r"IOPS=([\d.]+)([kM]?), BW=([\d.]+)([KMGT]i?)?B/s \([^)]*\)\s*\(([\d.]+)([KMGTP]i?)?B?/(\d+)msec\)")
@@ -93,7 +94,7 @@ class _Reader:
             when = _WHEN.search(line)
             job = _Job(
                 found["name"], found["group"], int(found["jobs"][:6]), n, found["error"],
-                _when(when[1]) if when else None,
+                unix_ns(when[1], _WHEN_FORM) if when else None,
             )  # fmt: skip
             self.jobs.append(job)
             self._side = None
@@ -258,12 +259,3 @@ def _bytes(text: str) -> int | None:
 
 def _time(value: float, unit: str, step: float) -> Figure:
     return Figure(dimension=Dimension.TIME, value=value, unit=unit, step=step, rounding=Rounding.UNKNOWN)
-
-
-def _when(text: str) -> int | None:
-    """``Mon Nov 23 13:24:26 2026``, of a clock whose zone is not said: taken as UTC."""
-    try:
-        moment = datetime.strptime(text, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC)
-    except ValueError:
-        return None
-    return max(0, round(moment.timestamp())) * units.NS_PER_S
