@@ -6,9 +6,11 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Mutex;
+
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::geteuid;
 
 use crate::lock::lock;
 use crate::named::named;
@@ -41,8 +43,7 @@ impl Peers {
                 |path: &&str| File::open(path).map_err(|e| named(format_args!("cannot open {path}"), &e));
             TABLES.iter().filter(|path| Path::new(path).exists()).map(open).collect()
         })?;
-        // SAFETY: asks for a number and cannot fail.
-        Ok(Self { own: unsafe { libc::geteuid() }, tables: Mutex::new(tables) })
+        Ok(Self { own: geteuid().as_raw(), tables: Mutex::new(tables) })
     }
 
     /// Whether the other end of `socket` was made by the user this process runs as. What cannot be told is not.
@@ -54,7 +55,7 @@ impl Peers {
                 // Still connected after the look: then these addresses were this connection's all the time.
                 user.filter(|_| stream.peer_addr().is_ok())
             }
-            Socket::Unix(stream) => user_of(stream.as_raw_fd()),
+            Socket::Unix(stream) => socket_peercred(stream).ok().map(|peer| peer.uid.as_raw()),
         };
         user == Some(self.own)
     }
@@ -99,16 +100,6 @@ fn find(table: &str, local: &str, remote: &str) -> Option<u32> {
         // Queues, timer and retransmissions stand between.
         fields.nth(3)?.parse().ok()
     })
-}
-
-fn user_of(unix: std::os::fd::RawFd) -> Option<u32> {
-    let mut found = libc::ucred { pid: 0, uid: 0, gid: 0 };
-    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: both pointers are to locals that outlive the call, and `length` is the size of the first.
-    let status = unsafe {
-        libc::getsockopt(unix, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut found).cast(), &raw mut length)
-    };
-    (status == 0).then_some(found.uid)
 }
 
 #[cfg(test)]
