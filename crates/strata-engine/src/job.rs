@@ -18,7 +18,6 @@ pub struct Job {
     /// Always 1.
     pub schema: u32,
     /// What is loaded.
-    #[serde(default)]
     pub target: Option<Target>,
     /// In place of `target` and the workload's segments: several, each with its own.
     #[serde(default)]
@@ -43,10 +42,8 @@ pub struct Job {
     #[serde(default = "eight")]
     pub batch: u32,
     /// Processor of each thread, in turn.
-    #[serde(default)]
     pub pin_cpus: Option<Vec<u32>>,
     /// NUMA node of each thread, in turn: its processors and its memory. Not together with `pin_cpus`.
-    #[serde(default)]
     pub pin_nodes: Option<Vec<u32>>,
     /// What a failed I/O means.
     #[serde(default)]
@@ -67,7 +64,6 @@ macro_rules! targets {
                 /// Where.
                 path: String,
                 /// A descriptor of it that is held open: it is opened beside that, and not by its name.
-                #[serde(default)]
                 fd: Option<i32>,
                 /// Past the page cache.
                 direct: bool,
@@ -83,7 +79,6 @@ macro_rules! targets {
                 /// Where.
                 path: String,
                 /// As of a file.
-                #[serde(default)]
                 fd: Option<i32>,
                 /// Past the page cache.
                 direct: bool,
@@ -132,7 +127,6 @@ pub struct Remote {
     #[serde(default)]
     pub sync: Sync,
     /// Path of the network namespace it is dialled from; without one the process's own.
-    #[serde(default)]
     pub netns: Option<String>,
 }
 
@@ -200,7 +194,6 @@ pub struct Workload {
     /// Bytes of each I/O; with `bssplit` of the longest.
     pub bs: u32,
     /// Several sizes.
-    #[serde(default)]
     pub bssplit: Option<BsSplit>,
     /// Share of reads in percent, for the mixed directions.
     #[serde(default = "fifty")]
@@ -209,16 +202,13 @@ pub struct Workload {
     #[serde(default = "one")]
     pub rwmix_run: u32,
     /// Order of the blocks; without it sequential in parts, or uniform.
-    #[serde(default)]
     pub order: Option<Order>,
     /// I/Os begin at multiples of this many bytes; without it of `bs` (or what all sizes are multiples of).
-    #[serde(default)]
     pub align: Option<u32>,
     /// Bytes by which every I/O begins behind such a multiple.
     #[serde(default)]
     pub misalign: u32,
     /// Only this piece of the logical space.
-    #[serde(default)]
     pub range: Option<Range>,
     /// `fsync` after so many writes of a thread to a target; 0: never.
     #[serde(default)]
@@ -227,7 +217,6 @@ pub struct Workload {
     #[serde(default)]
     pub fdatasync: u32,
     /// What written data is like; without it incompressible, in the cheapest way.
-    #[serde(default)]
     pub data: Option<Data>,
     /// How I/Os are distributed over several targets.
     #[serde(default)]
@@ -241,10 +230,8 @@ pub struct Workload {
     #[serde(default = "one_seed")]
     pub seed: u64,
     /// Open loop at this rate; closed loop without.
-    #[serde(default)]
     pub rate_iops: Option<Rate>,
     /// Ceilings and pauses of a closed loop.
-    #[serde(default)]
     pub limits: Option<Limits>,
     /// The blocks to use: logical ranges and where they lie at the one target.
     #[serde(default)]
@@ -269,10 +256,8 @@ pub struct Rate {
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Ceiling over all threads, I/Os a second.
-    #[serde(default)]
     pub iops: Option<f64>,
     /// Ceiling over all threads, bytes a second.
-    #[serde(default)]
     pub bytes_per_s: Option<f64>,
     /// I/Os of one thread after which it waits for all of them, then pauses.
     #[serde(default = "one")]
@@ -309,10 +294,8 @@ pub struct Segment {
 #[serde(deny_unknown_fields)]
 pub struct StopAfter {
     /// I/Os, flushes included.
-    #[serde(default)]
     pub ios: Option<u64>,
     /// Bytes, rounded up to whole I/Os of average length.
-    #[serde(default)]
     pub bytes: Option<u64>,
 }
 

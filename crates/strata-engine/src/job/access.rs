@@ -37,11 +37,9 @@ pub enum Order {
     /// A sequence with gaps, or one that begins elsewhere in each thread.
     Strided {
         /// Bytes from the beginning of one I/O to that of the next; without it they follow each other.
-        #[serde(default)]
         stride: Option<u64>,
         /// Bytes from the beginning of one thread's sequence to that of the next thread's; without it each thread
         /// has a part of its own.
-        #[serde(default)]
         thread_offset: Option<u64>,
     },
     /// A part of the blocks for each thread, one after the other.
@@ -69,22 +67,18 @@ pub struct Zone {
     /// Percent of the I/Os.
     pub access_percent: f64,
     /// Percent of the blocks.
-    #[serde(default)]
     pub range_percent: Option<f64>,
     /// Bytes.
-    #[serde(default)]
     pub range_bytes: Option<u64>,
 }
 
 /// Several sizes with their shares. A direction that the workload has not may be empty.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct BsSplit {
     /// Of reads.
-    #[serde(default)]
     pub read: Vec<BsShare>,
     /// Of writes.
-    #[serde(default)]
     pub write: Vec<BsShare>,
 }
 
@@ -105,18 +99,15 @@ pub struct Range {
     /// First byte.
     pub start: u64,
     /// Bytes; to the end without it.
-    #[serde(default)]
     pub length: Option<u64>,
 }
 
 /// What written data is like.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Data {
     /// So much of it a compressor can save, 0 to 99.
-    #[serde(default)]
     pub compress_percent: u8,
     /// So many of its units of 4 KiB repeat an earlier one, 0 to 99.
-    #[serde(default)]
     pub dedupe_percent: u8,
 }
