@@ -4,9 +4,10 @@ mod access;
 mod rw;
 
 use serde::{Deserialize, Deserializer};
+use strata_pattern::{DataReduction, Distribution, Segment, Sizes};
 use strata_remote::{Kind, Password, schemes};
 
-pub use access::{BsShare, BsSplit, Data, Distribution, Order, Range, WeightedTarget, Zone};
+pub use access::{Order, Range, WeightedTarget, Zone};
 pub use rw::Rw;
 
 use crate::error::{Error, Result};
@@ -194,7 +195,7 @@ pub struct Workload {
     /// Bytes of each I/O; with `bssplit` of the longest.
     pub bs: u32,
     /// Several sizes.
-    pub bssplit: Option<BsSplit>,
+    pub bssplit: Option<Sizes>,
     /// Share of reads in percent, for the mixed directions.
     #[serde(default = "fifty")]
     pub rwmixread: u8,
@@ -217,7 +218,7 @@ pub struct Workload {
     #[serde(default)]
     pub fdatasync: u32,
     /// What written data is like; without it incompressible, in the cheapest way.
-    pub data: Option<Data>,
+    pub data: Option<DataReduction>,
     /// How I/Os are distributed over several targets.
     #[serde(default)]
     pub deal: Distribution,
@@ -275,18 +276,6 @@ pub enum Process {
     Constant,
     /// With independent exponential gaps.
     Poisson,
-}
-
-/// A logical range and its place at the target, in bytes.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Segment {
-    /// First logical byte.
-    pub start: u64,
-    /// Bytes.
-    pub length: u64,
-    /// Where it lies at the target.
-    pub target: u64,
 }
 
 /// Limits over all threads, counted from the end of the ramp.
