@@ -6,10 +6,10 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Mutex;
 
-use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 
 use crate::lock::lock;
@@ -55,7 +55,7 @@ impl Peers {
                 // Still connected after the look: then these addresses were this connection's all the time.
                 user.filter(|_| stream.peer_addr().is_ok())
             }
-            Socket::Unix(stream) => socket_peercred(stream).ok().map(|peer| peer.uid.as_raw()),
+            Socket::Unix(stream) => user_of(stream.as_raw_fd()),
         };
         user == Some(self.own)
     }
@@ -100,6 +100,17 @@ fn find(table: &str, local: &str, remote: &str) -> Option<u32> {
         // Queues, timer and retransmissions stand between.
         fields.nth(3)?.parse().ok()
     })
+}
+
+/// Not by rustix: to that a process has a number, and one of another namespace of processes is told as 0.
+fn user_of(unix: std::os::fd::RawFd) -> Option<u32> {
+    let mut found = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: both pointers are to locals that outlive the call, and `length` is the size of the first.
+    let status = unsafe {
+        libc::getsockopt(unix, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut found).cast(), &raw mut length)
+    };
+    (status == 0).then_some(found.uid)
 }
 
 #[cfg(test)]
