@@ -2,7 +2,6 @@
 //!
 //! A backend is one function that ends in [`Launch::go`] with a factory `Fn(thread) -> Result<Made<Q>>`.
 
-use std::collections::BTreeMap;
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,18 +29,7 @@ pub(crate) struct Spec {
 
 pub(crate) fn null(recipe: Recipe, build: BuildInfo, limit: Option<(u64, Reason)>) -> Result<Run> {
     let (depth, block_bytes) = (recipe.depth, recipe.block_bytes);
-    let effective = Effective {
-        direct: false,
-        sync: "none",
-        mem_align: 1,
-        offset_align: 1,
-        blocks: blocks(&recipe),
-        block_bytes,
-        connections: 1,
-        netns: None,
-        agreed: BTreeMap::new(),
-        targets: Vec::new(),
-    };
+    let effective = Effective::plain(blocks(&recipe), block_bytes);
     let endpoint = "null:".to_owned();
     let factory = move |_| {
         let queue = Null::new(buffers(depth, block_bytes, 1)?);
@@ -76,12 +64,8 @@ pub(crate) fn disk(
         sync: if opened.iter().all(|target| target.dsync) { Sync::Dsync.name() } else { sync.name() },
         mem_align,
         offset_align: align(|target| target.align.offset),
-        blocks: blocks(&recipe),
-        block_bytes,
-        connections: 1,
-        netns: None,
-        agreed: BTreeMap::new(),
         targets: each_of_several(specs, &opened, &recipe),
+        ..Effective::plain(blocks(&recipe), block_bytes)
     };
     // As they are all of one kind.
     let kind = specs.first().map_or(Kind::File, |spec| spec.kind);

@@ -1,5 +1,6 @@
 //! What the run itself cost the processors.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 /// Processor time and switches so far.
@@ -58,6 +59,6 @@ impl Usage {
 
 /// Let the calling thread's sleeps end when they should (the default slack is 50 µs, more than many an I/O).
 pub fn tighten_timers() {
-    // SAFETY: sets one number of the calling thread. A refusal leaves the default, which only adds lag, and lag is recorded.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+    // A refusal leaves the default, which only adds lag, and lag is recorded.
+    let _refused = rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN));
 }

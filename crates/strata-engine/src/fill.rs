@@ -157,8 +157,7 @@ fn finish(
                 .map_err(fail("cannot open for filling"))?;
             Edge::new(&cached, path, rest as u32, seed ^ 2)?.write(whole + pages, rest, &[])?;
             cached.sync_data().map_err(fail("cannot write out"))?;
-            // SAFETY: advice about an open descriptor; touches no memory of ours. A refusal leaves one page cached.
-            unsafe { libc::posix_fadvise(cached.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+            let _one_page_stays = rustix::fs::fadvise(&cached, 0, None, rustix::fs::Advice::DontNeed);
         }
     }
     file.sync_data().map_err(|e| fail("cannot write out")(e).into())

@@ -4,9 +4,10 @@ mod access;
 mod rw;
 
 use serde::{Deserialize, Deserializer};
+use strata_pattern::{DataReduction, Distribution, Segment, Sizes};
 use strata_remote::{Kind, Password, schemes};
 
-pub use access::{BsShare, BsSplit, Data, Distribution, Order, Range, WeightedTarget, Zone};
+pub use access::{Order, Range, WeightedTarget, Zone};
 pub use rw::Rw;
 
 use crate::error::{Error, Result};
@@ -18,7 +19,6 @@ pub struct Job {
     /// Always 1.
     pub schema: u32,
     /// What is loaded.
-    #[serde(default)]
     pub target: Option<Target>,
     /// In place of `target` and the workload's segments: several, each with its own.
     #[serde(default)]
@@ -43,10 +43,8 @@ pub struct Job {
     #[serde(default = "eight")]
     pub batch: u32,
     /// Processor of each thread, in turn.
-    #[serde(default)]
     pub pin_cpus: Option<Vec<u32>>,
     /// NUMA node of each thread, in turn: its processors and its memory. Not together with `pin_cpus`.
-    #[serde(default)]
     pub pin_nodes: Option<Vec<u32>>,
     /// What a failed I/O means.
     #[serde(default)]
@@ -67,7 +65,6 @@ macro_rules! targets {
                 /// Where.
                 path: String,
                 /// A descriptor of it that is held open: it is opened beside that, and not by its name.
-                #[serde(default)]
                 fd: Option<i32>,
                 /// Past the page cache.
                 direct: bool,
@@ -83,7 +80,6 @@ macro_rules! targets {
                 /// Where.
                 path: String,
                 /// As of a file.
-                #[serde(default)]
                 fd: Option<i32>,
                 /// Past the page cache.
                 direct: bool,
@@ -132,7 +128,6 @@ pub struct Remote {
     #[serde(default)]
     pub sync: Sync,
     /// Path of the network namespace it is dialled from; without one the process's own.
-    #[serde(default)]
     pub netns: Option<String>,
 }
 
@@ -200,8 +195,7 @@ pub struct Workload {
     /// Bytes of each I/O; with `bssplit` of the longest.
     pub bs: u32,
     /// Several sizes.
-    #[serde(default)]
-    pub bssplit: Option<BsSplit>,
+    pub bssplit: Option<Sizes>,
     /// Share of reads in percent, for the mixed directions.
     #[serde(default = "fifty")]
     pub rwmixread: u8,
@@ -209,16 +203,13 @@ pub struct Workload {
     #[serde(default = "one")]
     pub rwmix_run: u32,
     /// Order of the blocks; without it sequential in parts, or uniform.
-    #[serde(default)]
     pub order: Option<Order>,
     /// I/Os begin at multiples of this many bytes; without it of `bs` (or what all sizes are multiples of).
-    #[serde(default)]
     pub align: Option<u32>,
     /// Bytes by which every I/O begins behind such a multiple.
     #[serde(default)]
     pub misalign: u32,
     /// Only this piece of the logical space.
-    #[serde(default)]
     pub range: Option<Range>,
     /// `fsync` after so many writes of a thread to a target; 0: never.
     #[serde(default)]
@@ -227,8 +218,7 @@ pub struct Workload {
     #[serde(default)]
     pub fdatasync: u32,
     /// What written data is like; without it incompressible, in the cheapest way.
-    #[serde(default)]
-    pub data: Option<Data>,
+    pub data: Option<DataReduction>,
     /// How I/Os are distributed over several targets.
     #[serde(default)]
     pub deal: Distribution,
@@ -241,10 +231,8 @@ pub struct Workload {
     #[serde(default = "one_seed")]
     pub seed: u64,
     /// Open loop at this rate; closed loop without.
-    #[serde(default)]
     pub rate_iops: Option<Rate>,
     /// Ceilings and pauses of a closed loop.
-    #[serde(default)]
     pub limits: Option<Limits>,
     /// The blocks to use: logical ranges and where they lie at the one target.
     #[serde(default)]
@@ -269,10 +257,8 @@ pub struct Rate {
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Ceiling over all threads, I/Os a second.
-    #[serde(default)]
     pub iops: Option<f64>,
     /// Ceiling over all threads, bytes a second.
-    #[serde(default)]
     pub bytes_per_s: Option<f64>,
     /// I/Os of one thread after which it waits for all of them, then pauses.
     #[serde(default = "one")]
@@ -292,27 +278,13 @@ pub enum Process {
     Poisson,
 }
 
-/// A logical range and its place at the target, in bytes.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Segment {
-    /// First logical byte.
-    pub start: u64,
-    /// Bytes.
-    pub length: u64,
-    /// Where it lies at the target.
-    pub target: u64,
-}
-
 /// Limits over all threads, counted from the end of the ramp.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StopAfter {
     /// I/Os, flushes included.
-    #[serde(default)]
     pub ios: Option<u64>,
     /// Bytes, rounded up to whole I/Os of average length.
-    #[serde(default)]
     pub bytes: Option<u64>,
 }
 

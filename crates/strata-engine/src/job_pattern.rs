@@ -1,9 +1,9 @@
 //! From the words of a job to the pattern its threads draw from.
 
 use strata_pattern as pattern;
-use strata_pattern::{Area, BlockMap, Cut, DataReduction, Mix, Op, Pattern, Sizes, Span, Stride};
+use strata_pattern::{Area, BlockMap, Cut, Distribution, Mix, Op, Pattern, Segment, Sizes, Span, Stride};
 
-use crate::job::{Distribution, Job, Order, Segment, WeightedTarget, Workload};
+use crate::job::{Job, Order, WeightedTarget, Workload};
 
 /// The pattern of a job that has no other problem; else what is wrong with its blocks.
 pub fn pattern(job: &Job) -> Result<Pattern, Vec<String>> {
@@ -27,10 +27,7 @@ pub fn pattern(job: &Job) -> Result<Pattern, Vec<String>> {
         return Err(problems);
     }
     let mut made = Pattern::over(areas, order, sizes, mix(w), w.seed);
-    made.distribution = match w.deal {
-        Distribution::Share => pattern::Distribution::Share,
-        Distribution::Thread => pattern::Distribution::Thread,
-    };
+    made.distribution = w.deal;
     made.flush = flush(w);
     // Where a thread has no block, the first or the last one that goes to its target has none.
     let apart = if w.deal == Distribution::Thread { made.areas.len() as u32 } else { 1 };
@@ -57,14 +54,14 @@ fn without_blocks(made: &Pattern, thread: u32, threads: u32) -> String {
 }
 
 /// The segments as far as they lie inside the asked range.
-fn clipped(w: &Workload, segments: &[Segment]) -> Vec<pattern::Segment> {
+fn clipped(w: &Workload, segments: &[Segment]) -> Vec<Segment> {
     let (start, end) = w.range.map_or((0, u64::MAX), |range| {
         (range.start, range.length.map_or(u64::MAX, |length| range.start.saturating_add(length)))
     });
     let clip = |s: &Segment| {
         let (from, to) = (s.start.max(start), (s.start + s.length).min(end));
         let target = s.target + from.checked_sub(s.start)?;
-        (from < to).then(|| pattern::Segment { start: from, length: to - from, target })
+        (from < to).then(|| Segment { start: from, length: to - from, target })
     };
     segments.iter().filter_map(clip).collect()
 }
@@ -88,13 +85,7 @@ fn flush(w: &Workload) -> Option<pattern::Flush> {
 
 /// The lengths of the directions that the workload has.
 pub fn sizes(w: &Workload) -> Sizes {
-    let mut sizes = Sizes::one(w.bs);
-    if let Some(split) = &w.bssplit {
-        let of = |shares: &[crate::job::BsShare]| {
-            shares.iter().map(|share| pattern::Size { bytes: share.bs, weight: share.weight }).collect()
-        };
-        sizes = Sizes { read: of(&split.read), write: of(&split.write) };
-    }
+    let mut sizes = w.bssplit.clone().unwrap_or_else(|| Sizes::one(w.bs));
     match mix(w) {
         Mix::Read => sizes.write.clear(),
         Mix::Write => sizes.read.clear(),
@@ -109,7 +100,7 @@ pub fn step(w: &Workload) -> u64 {
         return align.into();
     }
     let gaps = match &w.order {
-        Some(Order::Strided { stride, thread_offset }) => [*stride, *thread_offset],
+        Some(Order::Strided(Stride { stride, thread_offset })) => [*stride, *thread_offset],
         _ => [None; 2],
     };
     let lengths = sizes(w).all().map(u64::from).collect::<Vec<_>>();
@@ -125,9 +116,7 @@ fn order(w: &Workload) -> pattern::Order {
         None if w.rw.is_random() => pattern::Order::Random,
         None | Some(Order::Parts {}) => pattern::Order::Sequential,
         Some(Order::Interlocked {}) => pattern::Order::Interlocked,
-        Some(Order::Strided { stride, thread_offset }) => {
-            pattern::Order::Strided(Stride { stride: *stride, thread_offset: *thread_offset })
-        }
+        Some(Order::Strided(stride)) => pattern::Order::Strided(*stride),
         Some(Order::Uniform {}) => pattern::Order::Random,
         Some(Order::Once {}) => pattern::Order::Once,
         Some(Order::Zipf { theta }) => pattern::Order::Zipf(*theta),
@@ -138,14 +127,6 @@ fn order(w: &Workload) -> pattern::Order {
 fn zone(zone: &crate::job::Zone) -> pattern::Zone {
     let percent = || Span::Percent(zone.range_percent.unwrap_or(0.0));
     pattern::Zone { access: zone.access_percent, span: zone.range_bytes.map_or_else(percent, Span::Bytes) }
-}
-
-/// What the written data is like, where the job says so.
-pub fn data_reduction(w: &Workload) -> Option<DataReduction> {
-    w.data.map(|data| DataReduction {
-        compress_percent: data.compress_percent,
-        dedupe_percent: data.dedupe_percent,
-    })
 }
 
 impl Job {

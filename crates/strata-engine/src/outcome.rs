@@ -97,6 +97,24 @@ pub struct Effective {
     pub targets: Vec<EffectiveTarget>,
 }
 
+impl Effective {
+    /// Of so many blocks at something that has neither a cache nor connections.
+    pub(crate) fn plain(blocks: u64, block_bytes: u32) -> Self {
+        Self {
+            direct: false,
+            sync: "none",
+            mem_align: 1,
+            offset_align: 1,
+            blocks,
+            block_bytes,
+            connections: 1,
+            netns: None,
+            agreed: BTreeMap::new(),
+            targets: Vec::new(),
+        }
+    }
+}
+
 /// What was in force at one of several targets; see [`Effective`].
 #[derive(Clone, Debug, Serialize)]
 pub struct EffectiveTarget {

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
 use crate::error::{Error, Result};
 use crate::job::Job;
 
@@ -107,29 +109,17 @@ pub fn apply(pin: &Pin, thread: u32) -> Result<()> {
 }
 
 fn set_cpus(cpus: &[u32]) -> io::Result<()> {
-    // SAFETY: cpu_set_t is plain data; CPU_SET stays inside it for numbers below 1024, which the job check and
-    // `parse_list` demand.
-    let set = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        cpus.iter().for_each(|&cpu| libc::CPU_SET(cpu as usize, &mut set));
-        set
-    };
-    // SAFETY: the set is valid and its true size is given; 0 is the calling thread.
-    let result = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    let mut set = CpuSet::new();
+    // It has room for numbers below 1024, which the job check and `parse_list` demand.
+    cpus.iter().for_each(|&cpu| set.set(cpu as usize));
+    Ok(sched_setaffinity(None, &set)?)
 }
 
 impl Placement {
     /// Of the calling thread. No processors where the kernel has more than can be listed.
     pub fn in_force() -> Self {
-        // SAFETY: plain data, for which all zeros is a valid value.
-        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-        // SAFETY: writes at most the size given to a valid address; 0 is the calling thread.
-        let got = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) };
-        let has = |cpu: &u32| {
-            // SAFETY: the number is below CPU_SETSIZE.
-            got == 0 && unsafe { libc::CPU_ISSET(*cpu as usize, &set) }
-        };
+        let set = sched_getaffinity(None).unwrap_or_default();
+        let has = |cpu: &u32| set.is_set(*cpu as usize);
         let mut mode: libc::c_int = 0;
         let (no_mask, no_address) = (std::ptr::null_mut::<libc::c_ulong>(), std::ptr::null::<u8>());
         // SAFETY: writes one int; neither a mask nor an address is asked about.
@@ -143,7 +133,7 @@ impl Placement {
             MPOL_LOCAL => "local",
             _ => "other",
         });
-        Self { cpus: (0..libc::CPU_SETSIZE as u32).filter(has).collect(), memory }
+        Self { cpus: (0..CpuSet::MAX_CPU as u32).filter(has).collect(), memory }
     }
 }
 

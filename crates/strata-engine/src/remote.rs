@@ -62,17 +62,13 @@ pub(crate) fn go<S: Scheme>(
     fits(&remote, &facts, &recipe)?;
     remote.try_queue().map_err(refused)?;
     let effective = Effective {
-        // A server's cache is the server's.
-        direct: false,
         sync: sync.name(),
-        mem_align: 1,
         offset_align: facts.align,
-        blocks: recipe.pattern.blocks(0),
-        block_bytes: recipe.block_bytes,
         connections: remote.load.connections,
         netns,
         agreed: remote.there.agreed(&remote.load).into_iter().collect(),
-        targets: Vec::new(),
+        // A server's cache is the server's.
+        ..Effective::plain(recipe.pattern.blocks(0), recipe.block_bytes)
     };
     let endpoint = remote.uri.to_string();
     let factory = move |thread: u32| {

@@ -166,7 +166,6 @@ impl Drop for Run {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::io;
 
     use strata_io::{Completion, Io};
@@ -231,18 +230,7 @@ mod tests {
         };
         let launch = Launch {
             recipe,
-            effective: Effective {
-                direct: false,
-                sync: "none",
-                mem_align: 1,
-                offset_align: 1,
-                blocks: 1,
-                block_bytes: 512,
-                connections: 1,
-                netns: None,
-                agreed: BTreeMap::new(),
-                targets: vec![],
-            },
+            effective: Effective::plain(1, 512),
             endpoint: "test".to_owned(),
             build: BuildInfo::default(),
             limit: None,

@@ -58,7 +58,7 @@ fn recipe(job: &Job) -> Result<Recipe> {
         interval_ns: job.interval_ns,
         stop_on_error: job.on_error == OnError::Stop,
         pin: place::of(job)?,
-        fill_buffer: job_pattern::data_reduction(w).map_or(BufferFill::Stamp, BufferFill::Reduced),
+        fill_buffer: w.data.map_or(BufferFill::Stamp, BufferFill::Reduced),
         drain_ns: job.drain_ns,
     })
 }

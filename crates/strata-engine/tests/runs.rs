@@ -9,17 +9,6 @@ use strata_engine::{BuildInfo, Error, FillSpec, Job, decode_histogram};
 
 const MIB: u64 = 1 << 20;
 
-fn build() -> BuildInfo {
-    let unknown = || "unknown".to_owned();
-    BuildInfo {
-        version: unknown(),
-        profile: "debug".into(),
-        git: unknown(),
-        hist: "hdr-v2".into(),
-        target: unknown(),
-    }
-}
-
 fn scratch() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
@@ -30,7 +19,7 @@ fn finish(run: &strata_engine::Run) -> Value {
 }
 
 fn start(job: &Value) -> Result<strata_engine::Run, Error> {
-    Job::parse(&job.to_string()).and_then(|job| strata_engine::start(&job, build()))
+    Job::parse(&job.to_string()).and_then(|job| strata_engine::start(&job, BuildInfo::default()))
 }
 
 fn sized(dir: &Path, bytes: u64) -> PathBuf {
@@ -53,7 +42,7 @@ fn filled(dir: &Path, bytes: u64) -> (PathBuf, bool) {
         header: b"MARK".to_vec(),
         direct,
     };
-    let result = finish(&strata_engine::fill(spec, build()).unwrap());
+    let result = finish(&strata_engine::fill(spec, BuildInfo::default()).unwrap());
     assert_eq!(result["stop_reason"], "ios");
     (path, direct)
 }
@@ -232,7 +221,7 @@ fn a_fill_beyond_the_file_is_refused() {
     let dir = scratch();
     let path = sized(dir.path(), 4 * MIB);
     let spec = FillSpec { path, fd: None, size_bytes: 8 * MIB, seed: 1, header: vec![], direct: false };
-    let refused = strata_engine::fill(spec, build()).unwrap_err().to_string();
+    let refused = strata_engine::fill(spec, BuildInfo::default()).unwrap_err().to_string();
     assert!(refused.contains("extend it first"), "{refused}");
 }
 

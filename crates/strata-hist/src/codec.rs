@@ -8,13 +8,18 @@ const COOKIE: u32 = 0x1c84_9303 | 0x10;
 const HEAD_BYTES: usize = 40;
 
 /// Why bytes are not a histogram of ours.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// Fewer bytes than the head or the head's payload length says.
+    #[error("histogram: the bytes end too early")]
     Truncated,
     /// Not the V2 cookie (a deflated V2 begins otherwise and must be inflated first).
+    #[error("histogram: cookie {0:#010x} is not HdrHistogram V2 ({COOKIE:#010x}); inflate it first")]
     Cookie(u32),
     /// Another unit, number of digits or index shift than ours.
+    #[error(
+        "histogram: lowest {lowest}, {digits} digits, offset {offset}; only lowest 1, {SIGNIFICANT_DIGITS} digits, offset 0 can be merged"
+    )]
     Layout {
         /// Lowest discernible value of the histogram.
         lowest: u64,
@@ -24,29 +29,9 @@ pub enum DecodeError {
         offset: u32,
     },
     /// A count beyond the range, or counts that overflow.
+    #[error("histogram: a count lies beyond an hour or the counts overflow")]
     Counts,
 }
-
-impl std::fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Truncated => write!(f, "histogram: the bytes end too early"),
-            Self::Cookie(got) => {
-                write!(
-                    f,
-                    "histogram: cookie {got:#010x} is not HdrHistogram V2 ({COOKIE:#010x}); inflate it first"
-                )
-            }
-            Self::Layout { lowest, digits, offset } => write!(
-                f,
-                "histogram: lowest {lowest}, {digits} digits, offset {offset}; only lowest 1, {SIGNIFICANT_DIGITS} digits, offset 0 can be merged"
-            ),
-            Self::Counts => write!(f, "histogram: a count lies beyond an hour or the counts overflow"),
-        }
-    }
-}
-
-impl std::error::Error for DecodeError {}
 
 impl Histogram {
     /// The V2 bytes. Sum, exact extremes and `clamped` are not part of the format.

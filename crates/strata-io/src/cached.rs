@@ -85,9 +85,8 @@ fn size_of(file: &File) -> io::Result<u64> {
 
 /// Whether `mincore` tells the truth to this process: the kernel's own condition.
 fn may_know(path: &Path, file: &File) -> io::Result<()> {
-    // SAFETY: asks a number of the process.
-    let me = unsafe { libc::geteuid() };
-    if me == 0 || file.metadata()?.uid() == me {
+    let me = rustix::process::geteuid();
+    if me.is_root() || file.metadata()?.uid() == me.as_raw() {
         return Ok(());
     }
     match OpenOptions::new().append(true).open(path) {

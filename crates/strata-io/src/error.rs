@@ -60,13 +60,16 @@ impl std::error::Error for Error {
 }
 
 /// Why there is no run, or no result.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The job cannot be run as it stands: every problem found, one line each.
+    #[error("job refused: {}", .0.join("; "))]
     Job(Vec<String>),
     /// The system refused something.
-    Io(Error),
+    #[error("{0}")]
+    Io(#[from] Error),
     /// A bug of ours: a thread panicked.
+    #[error("{0}")]
     Bug(String),
 }
 
@@ -81,23 +84,5 @@ impl RunError {
     #[must_use]
     pub fn bug(part: &str, what: impl std::fmt::Display) -> Self {
         Self::Bug(format!("the {part} failed: {what}; please report this with the job"))
-    }
-}
-
-impl std::fmt::Display for RunError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Job(problems) => write!(f, "job refused: {}", problems.join("; ")),
-            Self::Io(e) => write!(f, "{e}"),
-            Self::Bug(what) => f.write_str(what),
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
-
-impl From<Error> for RunError {
-    fn from(e: Error) -> Self {
-        Self::Io(e)
     }
 }

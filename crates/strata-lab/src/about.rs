@@ -38,3 +38,14 @@ pub fn attr(
 pub fn errno(error: &io::Error) -> Errno {
     Errno::from_i32(error.raw_os_error().unwrap_or(libc::EIO))
 }
+
+/// Answer with what came of a request, or with the number of its error.
+macro_rules! answer {
+    ($reply:ident, $outcome:expr, $value:pat => $told:expr) => {
+        match $outcome {
+            Ok($value) => $told,
+            Err(error) => $reply.error($crate::about::errno(&error)),
+        }
+    };
+}
+pub(crate) use answer;

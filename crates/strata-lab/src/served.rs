@@ -10,7 +10,7 @@ use fuser::{
     ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
 
-use crate::about::errno;
+use crate::about::{answer, errno};
 
 /// Nothing about the files changes but what is changed through the directory.
 const TTL: Duration = Duration::from_secs(1);
@@ -73,17 +73,11 @@ impl<D: Directory> Filesystem for Served<D> {
         if parent != INodeNo::ROOT {
             return reply.error(Errno::ENOENT);
         }
-        match self.0.find(name) {
-            Ok(attr) => reply.entry(&TTL, &attr, Generation(0)),
-            Err(error) => reply.error(errno(&error)),
-        }
+        answer!(reply, self.0.find(name), attr => reply.entry(&TTL, &attr, Generation(0)))
     }
 
     fn getattr(&self, _req: &Request, ino: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
-        match self.0.attr(ino) {
-            Ok(attr) => reply.attr(&TTL, &attr),
-            Err(error) => reply.error(errno(&error)),
-        }
+        answer!(reply, self.0.attr(ino), attr => reply.attr(&TTL, &attr))
     }
 
     /// Rights and times stay what they are.
@@ -105,17 +99,11 @@ impl<D: Directory> Filesystem for Served<D> {
         _flags: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        match size.map_or(Ok(()), |size| self.0.resize(ino, size)).and_then(|()| self.0.attr(ino)) {
-            Ok(attr) => reply.attr(&TTL, &attr),
-            Err(error) => reply.error(errno(&error)),
-        }
+        answer!(reply, size.map_or(Ok(()), |size| self.0.resize(ino, size)).and_then(|()| self.0.attr(ino)), attr => reply.attr(&TTL, &attr))
     }
 
     fn open(&self, _req: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        match self.0.open(ino) {
-            Ok((fh, flags)) => reply.opened(fh, flags),
-            Err(error) => reply.error(errno(&error)),
-        }
+        answer!(reply, self.0.open(ino), (fh, flags) => reply.opened(fh, flags))
     }
 
     fn create(
@@ -131,17 +119,11 @@ impl<D: Directory> Filesystem for Served<D> {
         if parent != INodeNo::ROOT {
             return reply.error(Errno::ENOENT);
         }
-        match self.0.create(name, mode & !umask) {
-            Ok((attr, fh, flags)) => reply.created(&TTL, &attr, Generation(0), fh, flags),
-            Err(error) => reply.error(errno(&error)),
-        }
+        answer!(reply, self.0.create(name, mode & !umask), (attr, fh, flags) => reply.created(&TTL, &attr, Generation(0), fh, flags))
     }
 
     fn unlink(&self, _req: &Request, _parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        match self.0.unlink(name) {
-            Ok(()) => reply.ok(),
-            Err(error) => reply.error(errno(&error)),
-        }
+        answer!(reply, self.0.unlink(name), () => reply.ok())
     }
 
     fn release(
@@ -201,10 +183,7 @@ impl<D: Directory> Filesystem for Served<D> {
         mode: i32,
         reply: ReplyEmpty,
     ) {
-        match self.0.allocate(ino, fh, offset, length, mode) {
-            Ok(()) => reply.ok(),
-            Err(error) => reply.error(errno(&error)),
-        }
+        answer!(reply, self.0.allocate(ino, fh, offset, length, mode), () => reply.ok())
     }
 
     fn readdir(&self, _req: &Request, ino: INodeNo, _fh: FileHandle, offset: u64, mut reply: ReplyDirectory) {

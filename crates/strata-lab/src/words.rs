@@ -17,25 +17,21 @@ pub fn each(text: &str, mut apply: impl FnMut(&str, &str) -> Result<(), String>)
     Ok(())
 }
 
-fn number(value: &str) -> Result<f64, String> {
+/// A number of 0 or more.
+pub fn rate(value: &str) -> Result<f64, String> {
     match value.parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
         _ => Err("not a number of 0 or more".to_owned()),
     }
 }
 
-/// A number of 0 or more.
-pub fn rate(value: &str) -> Result<f64, String> {
-    number(value)
-}
-
 /// A number of 0 to 1.
 pub fn share(value: &str) -> Result<f64, String> {
-    number(value).and_then(|n| if n <= 1.0 { Ok(n) } else { Err("not a share of 0 to 1".to_owned()) })
+    rate(value).and_then(|n| if n <= 1.0 { Ok(n) } else { Err("not a share of 0 to 1".to_owned()) })
 }
 
 fn time(value: &str, unit_ns: f64) -> Result<u64, String> {
-    let ns = number(value)? * unit_ns;
+    let ns = rate(value)? * unit_ns;
     if ns <= LONGEST_NS { Ok(ns.round() as u64) } else { Err("longer than an hour".to_owned()) }
 }
 

@@ -1,7 +1,10 @@
 //! The list of blocks a workload touches, and where each lies at the target.
 
+use serde::Deserialize;
+
 /// A range of the logical address space and where it lies at the target, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
 pub struct Segment {
     /// First logical byte.
     pub start: u64,

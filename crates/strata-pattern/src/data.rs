@@ -1,5 +1,7 @@
 //! Data of a stated compressibility, of which a stated share repeats.
 
+use serde::Deserialize;
+
 use crate::rng::{Rng, splitmix};
 use crate::stamp::{STAMP_EVERY, fill_incompressible};
 
@@ -9,7 +11,8 @@ pub const UNIT: usize = 4096;
 const RECENT: u64 = 1024;
 
 /// What the written data is like.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(default, deny_unknown_fields)]
 pub struct DataReduction {
     /// So much of it a compressor can save, in percent (0 to 99).
     pub compress_percent: u8,

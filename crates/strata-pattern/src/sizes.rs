@@ -1,21 +1,26 @@
 //! How long the I/Os are.
 
+use serde::Deserialize;
+
 use crate::io::{Io, Op};
 use crate::rng::Rng;
 use crate::source::Stage;
 use crate::weighted::Weighted;
 
 /// One of several lengths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
 pub struct Size {
     /// Bytes.
+    #[serde(rename = "bs")]
     pub bytes: u32,
     /// Its share is its weight over the sum of all weights.
     pub weight: u32,
 }
 
 /// Lengths of reads and of writes. A direction that the workload has needs at least one of positive weight.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(default, deny_unknown_fields)]
 pub struct Sizes {
     /// Of reads.
     pub read: Vec<Size>,

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use serde::Deserialize;
+
 use crate::blocks::BlockMap;
 use crate::io::Io;
 use crate::rng::Rng;
@@ -29,7 +31,8 @@ impl Area {
 }
 
 /// How the I/Os are distributed over the targets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
 pub enum Distribution {
     /// Every thread goes to every target, as often as its weight says.
     #[default]

@@ -175,6 +175,44 @@ pub fn timed<T>(times_ns: &mut Vec<u64>, f: impl FnOnce() -> io::Result<T>) -> i
     Ok(given)
 }
 
+/// Connections a probe makes to time them.
+const CONNECTS: u32 = 3;
+
+/// What a probe saw, and the times it took.
+#[derive(Clone, Debug)]
+pub struct Probe<T> {
+    /// What is there.
+    pub found: T,
+    /// Of each connection that was made, in ns: until it can be used.
+    pub connect_ns: Vec<u64>,
+    /// Of each exchange, in ns: wire, protocol and the server's front end, no data.
+    pub rtt_ns: Vec<u64>,
+}
+
+impl<T> Probe<T> {
+    /// Connect three times, look at what is there over the last connection, and carry out `rounds` exchanges on it.
+    ///
+    /// # Errors
+    /// Those of the three.
+    pub fn of<C>(
+        rounds: u32,
+        mut connect: impl FnMut() -> io::Result<C>,
+        look: impl FnOnce(&mut C) -> io::Result<T>,
+        exchange: impl Fn(&mut C) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let (mut connect_ns, mut rtt_ns) = (Vec::new(), Vec::new());
+        for _ in 1..CONNECTS {
+            timed(&mut connect_ns, &mut connect)?;
+        }
+        let mut connection = timed(&mut connect_ns, &mut connect)?;
+        let found = look(&mut connection)?;
+        for _ in 0..rounds {
+            timed(&mut rtt_ns, || exchange(&mut connection))?;
+        }
+        Ok(Self { found, connect_ns, rtt_ns })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

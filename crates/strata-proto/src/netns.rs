@@ -2,8 +2,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::path::Path;
+
+use rustix::io::Errno;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::named::{named, named_as};
 
@@ -37,15 +40,12 @@ fn enter(path: &Path) -> io::Result<()> {
         }
         Err(error) => return Err(named(what, &error)),
     };
-    // SAFETY: setns takes two integers; the descriptor is open. It moves this thread alone, which is ours.
-    if unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) } == 0 {
-        return Ok(());
-    }
-    let error = io::Error::last_os_error();
-    match error.raw_os_error() {
-        Some(libc::EPERM) => refuse("that needs root; run as root, or leave its layers out", libc::EPERM),
-        Some(libc::EINVAL) => refuse("it is not a network namespace; ip netns list shows all", libc::EINVAL),
-        _ => Err(named(what, &error)),
+    // It moves this thread alone, which is ours.
+    match move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)) {
+        Ok(()) => Ok(()),
+        Err(Errno::PERM) => refuse("that needs root; run as root, or leave its layers out", libc::EPERM),
+        Err(Errno::INVAL) => refuse("it is not a network namespace; ip netns list shows all", libc::EINVAL),
+        Err(error) => Err(named(what, &error.into())),
     }
 }
 

@@ -21,6 +21,16 @@ pub enum Socket {
     Unix(UnixStream),
 }
 
+/// The same call on the stream, whichever it is.
+macro_rules! either {
+    ($socket:expr, $stream:ident => $call:expr) => {
+        match $socket {
+            Socket::Tcp($stream) => $call,
+            Socket::Unix($stream) => $call,
+        }
+    };
+}
+
 impl Socket {
     /// Wrap an accepted or connected TCP stream.
     ///
@@ -33,18 +43,12 @@ impl Socket {
 
     /// Longest wait of one read; `None` waits for ever.
     pub(crate) fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match self {
-            Self::Tcp(s) => s.set_read_timeout(timeout),
-            Self::Unix(s) => s.set_read_timeout(timeout),
-        }
+        either!(self, s => s.set_read_timeout(timeout))
     }
 
     /// Longest wait of one write; `None` waits for ever.
     pub(crate) fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match self {
-            Self::Tcp(s) => s.set_write_timeout(timeout),
-            Self::Unix(s) => s.set_write_timeout(timeout),
-        }
+        either!(self, s => s.set_write_timeout(timeout))
     }
 
     /// Switch between blocking and polled use.
@@ -52,18 +56,12 @@ impl Socket {
     /// # Errors
     /// The system refuses.
     pub fn set_nonblocking(&self, on: bool) -> io::Result<()> {
-        match self {
-            Self::Tcp(s) => s.set_nonblocking(on),
-            Self::Unix(s) => s.set_nonblocking(on),
-        }
+        either!(self, s => s.set_nonblocking(on))
     }
 
     /// End both directions; every thread blocked on the socket wakes. Errors mean it is already over.
     pub(crate) fn shutdown(&self) {
-        let _already_over = match self {
-            Self::Tcp(s) => s.shutdown(Shutdown::Both),
-            Self::Unix(s) => s.shutdown(Shutdown::Both),
-        };
+        let _already_over = either!(self, s => s.shutdown(Shutdown::Both));
     }
 
     /// Send what fits now, without waiting, whatever the socket's mode. Returns the bytes taken.
@@ -147,42 +145,27 @@ pub fn received(result: io::Result<usize>) -> io::Result<Option<usize>> {
 
 impl AsRawFd for Socket {
     fn as_raw_fd(&self) -> RawFd {
-        match self {
-            Self::Tcp(s) => s.as_raw_fd(),
-            Self::Unix(s) => s.as_raw_fd(),
-        }
+        either!(self, s => s.as_raw_fd())
     }
 }
 
 impl Read for &Socket {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(s) => (&mut &*s).read(into),
-            Socket::Unix(s) => (&mut &*s).read(into),
-        }
+        either!(self, s => (&mut &*s).read(into))
     }
 
     fn read_vectored(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(s) => (&mut &*s).read_vectored(into),
-            Socket::Unix(s) => (&mut &*s).read_vectored(into),
-        }
+        either!(self, s => (&mut &*s).read_vectored(into))
     }
 }
 
 impl Write for &Socket {
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(s) => (&mut &*s).write(from),
-            Socket::Unix(s) => (&mut &*s).write(from),
-        }
+        either!(self, s => (&mut &*s).write(from))
     }
 
     fn write_vectored(&mut self, from: &[IoSlice<'_>]) -> io::Result<usize> {
-        match self {
-            Socket::Tcp(s) => (&mut &*s).write_vectored(from),
-            Socket::Unix(s) => (&mut &*s).write_vectored(from),
-        }
+        either!(self, s => (&mut &*s).write_vectored(from))
     }
 
     fn flush(&mut self) -> io::Result<()> {

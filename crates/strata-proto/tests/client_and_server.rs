@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{MEMORY, NULL, one, target, wait_for};
+use common::{MEMORY, NULL, one, target, target_with, wait_for};
 use strata_io::{Io, Op, Queue};
 use strata_proto::nbd::server::Server;
 use strata_proto::nbd::{NbdQueue, OpenSpec, Uri, probe, read_range};
@@ -196,15 +196,10 @@ fn a_stop_removes_the_socket_so_that_a_second_server_takes_the_place() {
 
 #[test]
 fn several_connections_need_the_servers_word() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let socket = dir.path().join("s");
-    let json =
-        format!(r#"{{"listen":{{"unix":"{}"}},"backing":{NULL},"multi_conn":false}}"#, socket.display());
-    let config = serde_json::from_str(&json).expect("a configuration");
-    let _server = Server::start(&config).expect("a server");
-    let uri = format!("nbd+unix:///?socket={}", socket.display()).parse().expect("an address");
-    let open =
-        |connections| NbdQueue::open(&uri, OpenSpec { depth: 1, block: 512, connections, dsync: false });
+    let target = target_with(NULL, r#""multi_conn":false"#);
+    let open = |connections| {
+        NbdQueue::open(&target.uri, OpenSpec { depth: 1, block: 512, connections, dsync: false })
+    };
     assert!(open(1).is_ok());
     let error = open(2).expect_err("refused");
     assert!(error.to_string().contains("connections=1"), "{error}");

@@ -69,8 +69,7 @@ fn target() -> Option<Target> {
 #[test]
 fn the_suite_over_one_and_several_sessions() {
     // It needs root.
-    // SAFETY: only returns a number.
-    if unsafe { libc::geteuid() } != 0 {
+    if !rustix::process::geteuid().is_root() {
         return;
     }
     let Some(target) = target() else { return };

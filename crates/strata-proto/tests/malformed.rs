@@ -6,7 +6,7 @@ mod common;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-use common::{MEMORY, Target, target};
+use common::{MEMORY, Target, target, target_with};
 use strata_proto::nbd::codec::{Command, Request, consts};
 
 fn request(command: Command, flags: u16, offset: u64, length: u32) -> [u8; 28] {
@@ -172,14 +172,7 @@ fn noise_in_either_phase() {
 
 #[test]
 fn more_clients_than_allowed_are_hung_up_on_and_the_places_come_free() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let socket = dir.path().join("s");
-    let json =
-        format!(r#"{{"listen":{{"unix":"{}"}},"backing":{MEMORY},"max_connections":2}}"#, socket.display());
-    let config = serde_json::from_str(&json).expect("a configuration");
-    let server = strata_proto::nbd::server::Server::start(&config).expect("a server");
-    let uri = format!("nbd+unix:///?socket={}", socket.display()).parse().expect("an address");
-    let target = Target { server, uri, socket, dir };
+    let target = target_with(MEMORY, r#""max_connections":2"#);
     let (one, two) = (target.raw(), target.raw());
     let mut three = std::os::unix::net::UnixStream::connect(&target.socket).expect("the backlog takes it");
     assert!(hung_up(&mut three));

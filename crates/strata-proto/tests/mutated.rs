@@ -5,6 +5,7 @@
 mod bodies;
 mod storm;
 
+use bodies::chunk;
 use storm::storm;
 use strata_proto::nbd::codec::client_handshake::{info_option, option};
 use strata_proto::nbd::codec::{Command, Request, consts, simple_reply};
@@ -56,15 +57,6 @@ fn whatever_a_client_sends() {
 
 #[test]
 fn whatever_a_server_sends() {
-    let chunk = |flags: u16, kind: u16, cookie: u64, payload: &[u8]| {
-        let mut out = 0x668E_33EF_u32.to_be_bytes().to_vec();
-        out.extend(flags.to_be_bytes());
-        out.extend(kind.to_be_bytes());
-        out.extend(cookie.to_be_bytes());
-        out.extend((payload.len() as u32).to_be_bytes());
-        out.extend(payload);
-        out
-    };
     // Where a read's data begin: at the offset of the request in the fuzz target.
     let data = |at: u64, len: usize| [&(4096 + at).to_be_bytes()[..], &vec![5; len]].concat();
     let hole = |at: u64, len: u32| [&(4096 + at).to_be_bytes()[..], &len.to_be_bytes()].concat();

@@ -47,11 +47,11 @@ impl Scheme for Unit {
     fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Value> {
         let seen = iscsi::probe(uri, rounds, patience)?;
         Ok(json!({
-            "size_bytes": seen.unit.size_bytes,
-            "min_block": seen.unit.block_bytes,
-            "product": seen.unit.product,
-            "read_only": seen.unit.read_only,
-            "fua": seen.unit.fua,
+            "size_bytes": seen.found.size_bytes,
+            "min_block": seen.found.block_bytes,
+            "product": seen.found.product,
+            "read_only": seen.found.read_only,
+            "fua": seen.found.fua,
             "multi_conn": true, // sessions with one unit see one disk
             "connect_ns": seen.connect_ns,
             "rtt_ns": seen.rtt_ns,

@@ -42,10 +42,10 @@ impl Scheme for NfsFile {
     fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Value> {
         let seen = nfs::probe(uri, rounds, patience)?;
         Ok(json!({
-            "size_bytes": seen.file.size_bytes,
-            "file_id": seen.file.file_id,
-            "read_most": seen.file.read_most,
-            "write_most": seen.file.write_most,
+            "size_bytes": seen.found.size_bytes,
+            "file_id": seen.found.file_id,
+            "read_most": seen.found.read_most,
+            "write_most": seen.found.write_most,
             "multi_conn": true, // one server, one file: every connection sees the same
             "connect_ns": seen.connect_ns,
             "rtt_ns": seen.rtt_ns,

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use rustix::rand::{GetRandomFlags, getrandom};
 use smb2::auth::ntlm::{NtlmAuthenticator, NtlmCredentials};
 use smb2::crypto::encryption::Cipher;
 use smb2::crypto::kdf::{DerivedKeys, derive_session_keys};
@@ -46,11 +47,8 @@ pub(crate) struct Session {
 /// Who we are to the server. Connections of one session must say the same.
 pub(crate) fn identity() -> io::Result<Guid> {
     let mut bytes = [0_u8; 16];
-    // SAFETY: the kernel writes at most 16 bytes into `bytes`.
-    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
-    if got != 16 {
-        return Err(io::Error::last_os_error());
-    }
+    // So few come whole or not at all.
+    getrandom(&mut bytes, GetRandomFlags::empty())?;
     let number = u128::from_le_bytes(bytes);
     Ok(Guid {
         data1: number as u32,

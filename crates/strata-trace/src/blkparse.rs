@@ -67,10 +67,9 @@ fn target(dev: u32, events: &[Event]) -> TracedDevice {
     TracedDevice {
         name: format!("{},{}", dev >> 20, dev & 0xf_ffff),
         dev,
-        entrance: None,
-        sectors: None,
         by_bio,
         role: "recorded".into(),
+        ..TracedDevice::default()
     }
 }
 

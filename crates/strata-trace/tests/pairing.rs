@@ -10,14 +10,7 @@ use strata_trace::flags::Flags;
 const DEV: u32 = 8 << 20;
 
 fn target() -> TracedDevice {
-    TracedDevice {
-        name: "sda".into(),
-        dev: DEV,
-        entrance: None,
-        sectors: None,
-        by_bio: false,
-        role: "device".into(),
-    }
+    TracedDevice { name: "sda".into(), dev: DEV, role: "device".into(), ..TracedDevice::default() }
 }
 
 fn event(kind: Kind, at_ns: u64, letters: &str, sector: u64, sectors: u32) -> Event {

@@ -28,14 +28,7 @@ fn recorded() -> Source {
 }
 
 fn target() -> TracedDevice {
-    TracedDevice {
-        name: "loop0".into(),
-        dev: LOOP0,
-        entrance: None,
-        sectors: None,
-        by_bio: false,
-        role: "device".into(),
-    }
+    TracedDevice { name: "loop0".into(), dev: LOOP0, role: "device".into(), ..TracedDevice::default() }
 }
 
 #[test]

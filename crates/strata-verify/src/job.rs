@@ -22,7 +22,6 @@ pub struct Job {
     /// The endpoint as the user named it, for the journal.
     pub endpoint: String,
     /// The uuid of the mark of Strata's own file, for the journal.
-    #[serde(default)]
     pub mark: Option<String>,
     /// Byte offset of the first block at the target.
     pub first_byte: u64,
@@ -77,7 +76,6 @@ macro_rules! targets {
                 /// Where.
                 path: PathBuf,
                 /// A descriptor of it that is held open: it is opened beside that, and not by its name.
-                #[serde(default)]
                 fd: Option<i32>,
                 /// Past the page cache.
                 direct: bool,
@@ -89,7 +87,6 @@ macro_rules! targets {
                 /// Where.
                 path: PathBuf,
                 /// As of a file.
-                #[serde(default)]
                 fd: Option<i32>,
                 /// Past the page cache.
                 direct: bool,

@@ -29,7 +29,6 @@ pub struct Head {
     /// The endpoint as the user named it.
     pub endpoint: String,
     /// The uuid of the mark of the file it is about, where it is one of Strata's own.
-    #[serde(default)]
     pub mark: Option<String>,
     /// Byte offset of block 0.
     pub first_byte: u64,
@@ -184,12 +183,12 @@ fn filled(from: &mut impl Read, into: &mut [u8]) -> io::Result<bool> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::block_states::Loss;
     use proptest::prelude::*;
 
-    fn head() -> Head {
+    pub(crate) fn head() -> Head {
         Head {
             mark: None,
             run: 9,

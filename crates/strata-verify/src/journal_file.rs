@@ -2,10 +2,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{FlockOperation, flock};
 
 use crate::block_states::Event;
 use crate::error::Result;
@@ -78,7 +79,7 @@ impl JournalFile {
 pub fn look(path: &Path) -> Result<Replayed> {
     let file = File::open(path).map_err(|e| strata_io::Error::new("cannot open the journal", path, e))?;
     // What a run that goes on is writing would be taken for faults.
-    locked(&file, path, libc::LOCK_SH)?;
+    locked(&file, path, FlockOperation::NonBlockingLockShared)?;
     read(&file, path)
 }
 
@@ -91,36 +92,19 @@ fn read(file: &File, path: &Path) -> Result<Replayed> {
 
 /// Two processes must not append to one journal.
 fn alone(file: &File, path: &Path) -> Result<()> {
-    locked(file, path, libc::LOCK_EX)
+    locked(file, path, FlockOperation::NonBlockingLockExclusive)
 }
 
-fn locked(file: &File, path: &Path, how: libc::c_int) -> Result<()> {
-    // SAFETY: a call on an open descriptor without memory.
-    if unsafe { libc::flock(file.as_raw_fd(), how | libc::LOCK_NB) } != 0 {
-        let e = io::Error::last_os_error();
-        return Err(strata_io::Error::new("another process is using the journal", path, e).into());
-    }
-    Ok(())
+fn locked(file: &File, path: &Path, how: FlockOperation) -> Result<()> {
+    flock(file, how)
+        .map_err(|e| strata_io::Error::new("another process is using the journal", path, e.into()).into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::block_states::Loss;
-
-    fn head() -> Head {
-        let endpoint = "file:/x".to_owned();
-        Head {
-            mark: None,
-            run: 1,
-            endpoint,
-            first_byte: 0,
-            blocks: 2,
-            block_bytes: 512,
-            sector_bytes: 512,
-            durable: false,
-        }
-    }
+    use crate::journal::tests::head;
 
     #[test]
     fn it_goes_on_behind_what_was_cut_short() {

@@ -26,10 +26,11 @@ pub(crate) struct Failures {
 }
 
 /// Why a thread came to its end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum End {
     /// All passes are done.
+    #[default]
     Done,
     /// It was asked to stop.
     Stopped,
@@ -61,7 +62,7 @@ impl End {
 }
 
 /// What was done and found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub reads: u64,
     pub writes: u64,
@@ -84,30 +85,6 @@ pub(crate) struct Tally {
     pub stuck: Vec<Stuck>,
     pub fault_log: FaultLog,
     pub end: End,
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self {
-            reads: 0,
-            writes: 0,
-            read_bytes: 0,
-            write_bytes: 0,
-            flushes: 0,
-            flush_failures: 0,
-            flush_unsupported: false,
-            write_failures: BTreeMap::new(),
-            verified: 0,
-            torn_in_flight: 0,
-            torn_offsets: Vec::new(),
-            in_flight_new: 0,
-            in_flight_old: 0,
-            passes: 0,
-            stuck: Vec::new(),
-            fault_log: FaultLog::default(),
-            end: End::Done,
-        }
-    }
 }
 
 impl Tally {

@@ -1,12 +1,13 @@
 //! The same over a file, through io_uring and through blocking calls.
 
+mod common;
+
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::Duration;
 
+use common::merge;
 use serde_json::{Value, json};
-use strata_verify::{Job, start};
 
 const MIB: u64 = 1 << 20;
 const BS: u64 = 8192;
@@ -18,18 +19,12 @@ fn verified(path: &Path, engine: &str, mode: &str) -> Value {
 
 fn verified_with(path: &Path, engine: &str, mode: &str, extra: Value) -> Value {
     let mut job = json!({
-        "schema": 1, "target": {"kind": "file", "path": path, "direct": false, "dsync": false},
-        "endpoint": "file", "first_byte": MIB, "blocks": BLOCKS, "bs": BS, "sector": 512, "iodepth": 8, "threads": 2,
-        "order": "random", "seed": 5, "run": 99, "mode": mode, "passes": 1, "write_percent": 100,
-        "runtime_ns": null, "flush_every": 64, "journal": {"path": path.with_extension("journal"), "sync": true},
-        "loss": "process", "atomic": false, "stuck_after_ns": 30_000_000_000u64, "list": 10, "engine": engine,
+        "target": {"kind": "file", "path": path, "direct": false, "dsync": false}, "endpoint": "file",
+        "first_byte": MIB, "blocks": BLOCKS, "bs": BS, "run": 99, "mode": mode, "flush_every": 64, "list": 10,
+        "journal": {"path": path.with_extension("journal"), "sync": true}, "engine": engine,
     });
-    if let (Some(job), Value::Object(extra)) = (job.as_object_mut(), extra) {
-        job.extend(extra);
-    }
-    let run = start(Job::parse(&job.to_string()).expect("a job")).expect("a run");
-    let said = run.wait(Duration::from_secs(60)).expect("in time").expect("a result");
-    serde_json::from_str(&said).expect("JSON")
+    merge(&mut job, extra);
+    common::verified(common::job(job))
 }
 
 #[test]

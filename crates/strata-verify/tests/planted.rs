@@ -1,10 +1,13 @@
 //! Faults planted in a real server, and what a verification over a real socket names.
 
+mod common;
+
 use std::time::Duration;
 
+use common::{finished, merge};
 use serde_json::{Value, json};
 use strata_proto::nbd::server::{Config, Endpoint, Server};
-use strata_verify::{Job, Run, start};
+use strata_verify::{Job, start};
 
 const MIB: u64 = 1 << 20;
 const BS: u64 = 4096;
@@ -18,34 +21,19 @@ fn serve(extra: Value) -> Server {
     Server::start(&serde_json::from_value::<Config>(config).expect("a configuration")).expect("a server")
 }
 
-fn merge(into: &mut Value, extra: Value) {
-    if let (Some(into), Value::Object(extra)) = (into.as_object_mut(), extra) {
-        into.extend(extra);
-    }
-}
-
 fn job(server: &Server, extra: Value) -> Job {
     let Endpoint::Tcp(address) = server.endpoint() else { panic!("tcp was asked for") };
     let uri = format!("nbd://{address}/");
     let mut job = json!({
-        "schema": 1,
-        "target": {"kind": "nbd", "uri": uri, "connections": 1, "dsync": false},
-        "endpoint": uri, "first_byte": MIB, "blocks": BLOCKS, "bs": BS, "sector": 512, "iodepth": 8, "threads": 2,
-        "order": "random", "seed": 5, "run": 1234, "mode": "run", "passes": 2, "write_percent": 100,
-        "runtime_ns": null, "flush_every": 100, "journal": null, "loss": "process", "atomic": false,
-        "stuck_after_ns": 30_000_000_000u64, "list": 1000, "engine": "auto",
+        "target": {"kind": "nbd", "uri": uri, "connections": 1, "dsync": false}, "endpoint": uri, "first_byte": MIB,
+        "blocks": BLOCKS, "bs": BS, "run": 1234, "passes": 2, "flush_every": 100, "list": 1000,
     });
     merge(&mut job, extra);
-    Job::parse(&job.to_string()).expect("a job")
-}
-
-fn finished(run: &Run) -> Value {
-    let said = run.wait(Duration::from_secs(60)).expect("in time").expect("a result");
-    serde_json::from_str(&said).expect("JSON")
+    common::job(job)
 }
 
 fn verified(server: &Server, extra: Value) -> Value {
-    finished(&start(job(server, extra)).expect("a run"))
+    common::verified(job(server, extra))
 }
 
 /// The counts of the kinds that were found at all, and the blocks by number.

@@ -1,8 +1,9 @@
 //! Which I/Os a workload asks for beyond direction, size and depth.
 
 use serde::Deserialize;
+use strata_pattern::{Segment, Stride};
 
-use super::{Segment, Target};
+use super::Target;
 
 /// One of several targets of one kind.
 #[derive(Clone, Debug, Deserialize)]
@@ -17,17 +18,6 @@ pub struct WeightedTarget {
     pub segments: Vec<Segment>,
 }
 
-/// How the I/Os are distributed over several targets.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum Distribution {
-    /// Every thread to every target, as often as its weight says.
-    #[default]
-    Share,
-    /// Thread n to target n modulo their number: each target has queues of its own.
-    Thread,
-}
-
 /// Order of the blocks: the first three go with sequential `rw`, the others with random.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -35,15 +25,7 @@ pub enum Order {
     /// One sequence for all threads together.
     Interlocked {},
     /// A sequence with gaps, or one that begins elsewhere in each thread.
-    Strided {
-        /// Bytes from the beginning of one I/O to that of the next; without it they follow each other.
-        #[serde(default)]
-        stride: Option<u64>,
-        /// Bytes from the beginning of one thread's sequence to that of the next thread's; without it each thread
-        /// has a part of its own.
-        #[serde(default)]
-        thread_offset: Option<u64>,
-    },
+    Strided(Stride),
     /// A part of the blocks for each thread, one after the other.
     Parts {},
     /// Every block equally likely each time.
@@ -69,33 +51,9 @@ pub struct Zone {
     /// Percent of the I/Os.
     pub access_percent: f64,
     /// Percent of the blocks.
-    #[serde(default)]
     pub range_percent: Option<f64>,
     /// Bytes.
-    #[serde(default)]
     pub range_bytes: Option<u64>,
-}
-
-/// Several sizes with their shares. A direction that the workload has not may be empty.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BsSplit {
-    /// Of reads.
-    #[serde(default)]
-    pub read: Vec<BsShare>,
-    /// Of writes.
-    #[serde(default)]
-    pub write: Vec<BsShare>,
-}
-
-/// One of several sizes.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BsShare {
-    /// Bytes.
-    pub bs: u32,
-    /// Its share is its weight over the sum of all weights.
-    pub weight: u32,
 }
 
 /// A piece of the logical space, in bytes.
@@ -105,18 +63,5 @@ pub struct Range {
     /// First byte.
     pub start: u64,
     /// Bytes; to the end without it.
-    #[serde(default)]
     pub length: Option<u64>,
-}
-
-/// What written data is like.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Data {
-    /// So much of it a compressor can save, 0 to 99.
-    #[serde(default)]
-    pub compress_percent: u8,
-    /// So many of its units of 4 KiB repeat an earlier one, 0 to 99.
-    #[serde(default)]
-    pub dedupe_percent: u8,
 }

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use strata_io::bounds::{BS_MOST, CONNECTIONS_MOST};
+use strata_pattern::{Distribution, Stride};
 use strata_remote::{Scheme, dispatch};
 
-use crate::job::{Distribution, Job, Order, Target, WeightedTarget, Workload, Zone};
+use crate::job::{Job, Order, Target, WeightedTarget, Workload, Zone};
 use crate::job_pattern;
 
 /// I/Os carry the number of their target in 16 bits; fewer files than that are open in a process by default.
@@ -119,7 +120,7 @@ pub fn pattern_problems(w: &Workload) -> Vec<String> {
         }
     };
     if let Some(order) = &w.order {
-        let random = !matches!(order, Order::Interlocked {} | Order::Strided { .. } | Order::Parts {});
+        let random = !matches!(order, Order::Interlocked {} | Order::Strided(_) | Order::Parts {});
         let rw = if w.rw.is_random() { "random" } else { "sequential" };
         check(random == w.rw.is_random(), format!("workload.order: does not apply to {rw} rw"));
     }
@@ -131,7 +132,7 @@ pub fn pattern_problems(w: &Workload) -> Vec<String> {
                 !wanted || weights > 0,
                 format!("workload.bssplit.{name}: needs a size with a weight above 0"),
             );
-            let sized = shares.iter().all(|share| (1..=BS_MOST).contains(&share.bs));
+            let sized = shares.iter().all(|share| (1..=BS_MOST).contains(&share.bytes));
             check(sized, format!("workload.bssplit.{name}: a size is not in 1..={BS_MOST}"));
         }
         let longest = job_pattern::sizes(w).all().max().unwrap_or(0);
@@ -147,7 +148,7 @@ pub fn pattern_problems(w: &Workload) -> Vec<String> {
     }
     check(w.rwmix_run >= 1, "workload.rwmix_run: must be at least 1".to_owned());
     check(w.align != Some(0), "workload.align: must be at least 1".to_owned());
-    if let Some(Order::Strided { stride, thread_offset }) = w.order {
+    if let Some(Order::Strided(Stride { stride, thread_offset })) = w.order {
         for (bytes, name) in [(stride, "stride"), (thread_offset, "thread_offset")] {
             let align = u64::from(w.align.unwrap_or(1)).max(1);
             let fits = bytes.is_none_or(|bytes| bytes > 0 && bytes.is_multiple_of(align));

@@ -18,7 +18,7 @@ use super::lower::Lower;
 use super::remote::Remote;
 use super::service::Part;
 use super::source::Source;
-use crate::about::{attr, errno};
+use crate::about::{answer, attr};
 use crate::served::Directory;
 
 /// Number of the first part; a file below keeps its own, which is smaller.
@@ -188,30 +188,19 @@ impl Directory for Files {
 
     fn read(&self, _ino: INodeNo, fh: FileHandle, offset: u64, len: u32, reply: ReplyData) {
         BUFFER.with_borrow_mut(|buffer| {
-            let lower = match self.handle(fh) {
-                Ok(lower) => lower,
-                Err(error) => return reply.error(errno(&error)),
-            };
-            match lower.read(offset, u64::from(len), buffer) {
-                Ok(bytes) => reply.data(bytes),
-                Err(error) => reply.error(errno(&error)),
-            }
+            let lower = self.handle(fh);
+            let read = lower.and_then(|lower| lower.read(offset, u64::from(len), buffer));
+            answer!(reply, read, bytes => reply.data(bytes));
         });
     }
 
     fn write(&self, _ino: INodeNo, fh: FileHandle, offset: u64, data: &[u8], reply: ReplyWrite) {
         let written = BUFFER.with_borrow_mut(|buffer| self.handle(fh)?.write(offset, data, buffer));
-        match written {
-            Ok(()) => reply.written(data.len() as u32),
-            Err(error) => reply.error(errno(&error)),
-        }
+        answer!(reply, written, () => reply.written(data.len() as u32))
     }
 
     fn flush(&self, _ino: INodeNo, fh: FileHandle, reply: ReplyEmpty) {
-        match self.handle(fh).and_then(|lower| lower.flush()) {
-            Ok(()) => reply.ok(),
-            Err(error) => reply.error(errno(&error)),
-        }
+        answer!(reply, self.handle(fh).and_then(|lower| lower.flush()), () => reply.ok())
     }
 
     fn allocate(&self, _ino: INodeNo, fh: FileHandle, offset: u64, length: u64, mode: i32) -> io::Result<()> {

@@ -21,7 +21,6 @@ pub struct Config {
     /// An empty directory: where the files appear.
     pub dir: PathBuf,
     /// Its regular files are shown; new ones are made there.
-    #[serde(default)]
     pub lower: Option<PathBuf>,
     /// Files that are parts of devices or of other files.
     #[serde(default)]

@@ -12,7 +12,7 @@ use fuser::{Errno, FileAttr, FileHandle, FileType, FopenFlags, INodeNo, ReplyDat
 use super::ctl::Ctl;
 use super::queue::Queue;
 use super::store::Store;
-use crate::about::{attr, errno};
+use crate::about::{answer, attr, errno};
 use crate::model::{Model, Op};
 use crate::served::Directory;
 
@@ -38,10 +38,9 @@ impl Answer {
     /// Send it.
     pub fn give(self, store: &Store, buffer: &mut Vec<u8>) {
         match self {
-            Self::Data(reply, offset, len) => match store.read(offset, len, buffer) {
-                Ok(()) => reply.data(buffer),
-                Err(error) => reply.error(errno(&error)),
-            },
+            Self::Data(reply, offset, len) => {
+                answer!(reply, store.read(offset, len, buffer), () => reply.data(buffer));
+            }
             Self::Written(reply, len) => reply.written(len),
             Self::Done(reply) => reply.ok(),
             Self::DataError(reply, error) => reply.error(error),

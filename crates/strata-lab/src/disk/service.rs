@@ -24,7 +24,6 @@ pub struct Config {
     #[serde(default)]
     pub model: String,
     /// A file that holds the content; without it the content is in memory and gone with the process.
-    #[serde(default)]
     pub backing: Option<PathBuf>,
 }
 

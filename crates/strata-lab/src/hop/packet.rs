@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 /// `virtio_net_hdr`: what comes before each frame, in both directions.
 pub const HEADER: usize = 10;
@@ -19,15 +21,8 @@ pub struct PacketSocket {
 impl PacketSocket {
     /// At the interface of this name, in the network namespace of the calling thread. Needs CAP_NET_RAW.
     pub fn open(interface: &str) -> io::Result<Self> {
-        // SAFETY: no pointers; the result is checked.
-        let raw = unsafe {
-            libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0)
-        };
-        if raw < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: a new descriptor that nobody else has.
-        let fd = unsafe { OwnedFd::from_raw_fd(raw) };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let fd = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
         let index = rustix::net::netdevice::name_to_index(fd.as_fd(), interface)?;
         set(&fd, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1_i32)?;
         set(&fd, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1_i32)?;

@@ -4,6 +4,8 @@ use super::Op;
 use crate::words::{NS_PER_MS, NS_PER_US, each, ms, rate, share, size, us, whole};
 
 const MS: u64 = 1_000_000;
+/// Words for [`Jitter`], in its order.
+const JITTERS: [&str; 3] = ["none", "uniform", "exponential"];
 
 /// How a service time varies around its mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,91 +18,81 @@ pub enum Jitter {
     Exponential,
 }
 
-/// Parameters of the model. Times in it are ns. The page of the lab's parts says what each does.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)]
-pub struct Params {
-    pub c: u32,
-    pub svc_r: u64,
-    pub svc_w: u64,
-    pub jitter: Jitter,
-    pub spread: f64,
-    pub seed: u64,
-    pub bw_r: f64,
-    pub bw_w: f64,
-    pub seek: u64,
-    pub settle: u64,
-    pub rpm: f64,
-    pub ahead: u64,
-    pub members: u32,
-    pub stripe: u64,
-    pub block: u64,
-    pub block_svc: u64,
-    pub lame: Option<u32>,
-    pub lame_factor: f64,
-    pub wcache: u64,
-    pub wcache_svc: u64,
-    pub drain: f64,
-    pub drain_svc: u64,
-    pub rcache: u64,
-    pub rcache_svc: u64,
-    pub rcache_block: u64,
-    pub flush: u64,
-    pub stall_every: u64,
-    pub stall_for: u64,
-    pub gc_every: u64,
-    pub gc_for: u64,
-    pub gc_factor: f64,
-    pub iops: f64,
-    pub iops_burst: f64,
-    pub mbps: f64,
-    pub mbps_burst: u64,
-    pub eio_r: f64,
-    pub eio_w: f64,
+/// Makes [`Params`] of rows: name, type, value where no word sets it, and the kind of its words.
+macro_rules! params {
+    ($($name:ident: $type:ty = $plain:expr, $kind:ident;)*) => {
+        /// Parameters of the model. Times in it are ns. The page of the lab's parts says what each does.
+        #[derive(Clone, Debug, PartialEq)]
+        #[allow(missing_docs)]
+        pub struct Params {
+            $(pub $name: $type,)*
+        }
+
+        impl Default for Params {
+            fn default() -> Self {
+                Self { $($name: $plain,)* }
+            }
+        }
+
+        impl Params {
+            fn pairs(&self) -> Vec<(&'static str, String)> {
+                vec![$((stringify!($name), params!(@word $kind self.$name)),)*]
+            }
+
+            fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+                match key {
+                    $(stringify!($name) => self.$name = $kind(value)?,)*
+                    _ => return Err("there is no such parameter".to_owned()),
+                }
+                Ok(())
+            }
+        }
+    };
+    (@word us $ns:expr) => { ($ns as f64 / NS_PER_US).to_string() };
+    (@word ms $ns:expr) => { ($ns as f64 / NS_PER_MS).to_string() };
+    (@word jitter $jitter:expr) => { JITTERS[$jitter as usize].to_owned() };
+    (@word lame $lame:expr) => { $lame.map_or("none".to_owned(), |lame| lame.to_string()) };
+    (@word $kind:ident $value:expr) => { $value.to_string() };
 }
 
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            c: 1,
-            svc_r: 0,
-            svc_w: 0,
-            jitter: Jitter::None,
-            spread: 0.5,
-            seed: 1,
-            bw_r: 0.0,
-            bw_w: 0.0,
-            seek: 0,
-            settle: 0,
-            rpm: 0.0,
-            ahead: 0,
-            members: 1,
-            stripe: 64 << 10,
-            block: 0,
-            block_svc: 0,
-            lame: None,
-            lame_factor: 10.0,
-            wcache: 0,
-            wcache_svc: 20_000,
-            drain: 0.0,
-            drain_svc: 0,
-            rcache: 0,
-            rcache_svc: 20_000,
-            rcache_block: 4096,
-            flush: 0,
-            stall_every: 0,
-            stall_for: 0,
-            gc_every: 0,
-            gc_for: 0,
-            gc_factor: 10.0,
-            iops: 0.0,
-            iops_burst: 0.0,
-            mbps: 0.0,
-            mbps_burst: 0,
-            eio_r: 0.0,
-            eio_w: 0.0,
-        }
-    }
+params! {
+    c: u32 = 1, whole;
+    svc_r: u64 = 0, us;
+    svc_w: u64 = 0, us;
+    jitter: Jitter = Jitter::None, jitter;
+    spread: f64 = 0.5, share;
+    seed: u64 = 1, whole;
+    bw_r: f64 = 0.0, rate;
+    bw_w: f64 = 0.0, rate;
+    seek: u64 = 0, us;
+    settle: u64 = 0, us;
+    rpm: f64 = 0.0, rate;
+    ahead: u64 = 0, size;
+    members: u32 = 1, whole;
+    stripe: u64 = 64 << 10, size;
+    block: u64 = 0, size;
+    block_svc: u64 = 0, us;
+    lame: Option<u32> = None, lame;
+    lame_factor: f64 = 10.0, rate;
+    wcache: u64 = 0, size;
+    wcache_svc: u64 = 20_000, us;
+    drain: f64 = 0.0, rate;
+    drain_svc: u64 = 0, us;
+    rcache: u64 = 0, size;
+    rcache_svc: u64 = 20_000, us;
+    rcache_block: u64 = 4096, size;
+    flush: u64 = 0, us;
+    stall_every: u64 = 0, ms;
+    stall_for: u64 = 0, ms;
+    gc_every: u64 = 0, ms;
+    gc_for: u64 = 0, ms;
+    gc_factor: f64 = 10.0, rate;
+    iops: f64 = 0.0, rate;
+    iops_burst: f64 = 0.0, rate;
+    mbps: f64 = 0.0, rate;
+    mbps_burst: u64 = 0, size;
+    eio_r: f64 = 0.0, share;
+    eio_w: f64 = 0.0, share;
 }
 
 impl Params {
@@ -122,100 +114,13 @@ impl Params {
         differ.map(|((key, value), _)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
     }
 
-    fn pairs(&self) -> Vec<(&'static str, String)> {
-        let us = |ns: u64| (ns as f64 / NS_PER_US).to_string();
-        let ms = |ns: u64| (ns as f64 / NS_PER_MS).to_string();
-        let jitter = match self.jitter {
-            Jitter::None => "none",
-            Jitter::Uniform => "uniform",
-            Jitter::Exponential => "exponential",
-        };
-        vec![
-            ("c", self.c.to_string()),
-            ("svc_r", us(self.svc_r)),
-            ("svc_w", us(self.svc_w)),
-            ("jitter", jitter.to_owned()),
-            ("spread", self.spread.to_string()),
-            ("seed", self.seed.to_string()),
-            ("bw_r", self.bw_r.to_string()),
-            ("bw_w", self.bw_w.to_string()),
-            ("seek", us(self.seek)),
-            ("settle", us(self.settle)),
-            ("rpm", self.rpm.to_string()),
-            ("ahead", self.ahead.to_string()),
-            ("members", self.members.to_string()),
-            ("stripe", self.stripe.to_string()),
-            ("block", self.block.to_string()),
-            ("block_svc", us(self.block_svc)),
-            ("lame", self.lame.map_or("none".to_owned(), |lame| lame.to_string())),
-            ("lame_factor", self.lame_factor.to_string()),
-            ("wcache", self.wcache.to_string()),
-            ("wcache_svc", us(self.wcache_svc)),
-            ("drain", self.drain.to_string()),
-            ("drain_svc", us(self.drain_svc)),
-            ("rcache", self.rcache.to_string()),
-            ("rcache_svc", us(self.rcache_svc)),
-            ("rcache_block", self.rcache_block.to_string()),
-            ("flush", us(self.flush)),
-            ("stall_every", ms(self.stall_every)),
-            ("stall_for", ms(self.stall_for)),
-            ("gc_every", ms(self.gc_every)),
-            ("gc_for", ms(self.gc_for)),
-            ("gc_factor", self.gc_factor.to_string()),
-            ("iops", self.iops.to_string()),
-            ("iops_burst", self.iops_burst.to_string()),
-            ("mbps", self.mbps.to_string()),
-            ("mbps_burst", self.mbps_burst.to_string()),
-            ("eio_r", self.eio_r.to_string()),
-            ("eio_w", self.eio_w.to_string()),
-        ]
-    }
-
     fn apply(&mut self, key: &str, value: &str) -> Result<(), String> {
-        match key {
-            "c" => self.c = whole(value)?,
-            "svc" => (self.svc_r, self.svc_w) = (us(value)?, us(value)?),
-            "svc_r" => self.svc_r = us(value)?,
-            "svc_w" => self.svc_w = us(value)?,
-            "jitter" => self.jitter = jitter(value)?,
-            "spread" => self.spread = share(value)?,
-            "seed" => self.seed = whole(value)?,
-            "bw" => (self.bw_r, self.bw_w) = (rate(value)?, rate(value)?),
-            "bw_r" => self.bw_r = rate(value)?,
-            "bw_w" => self.bw_w = rate(value)?,
-            "seek" => self.seek = us(value)?,
-            "settle" => self.settle = us(value)?,
-            "rpm" => self.rpm = rate(value)?,
-            "ahead" => self.ahead = size(value)?,
-            "members" => self.members = whole(value)?,
-            "stripe" => self.stripe = size(value)?,
-            "block" => self.block = size(value)?,
-            "block_svc" => self.block_svc = us(value)?,
-            "lame" => self.lame = if value == "none" { None } else { Some(whole(value)?) },
-            "lame_factor" => self.lame_factor = rate(value)?,
-            "wcache" => self.wcache = size(value)?,
-            "wcache_svc" => self.wcache_svc = us(value)?,
-            "drain" => self.drain = rate(value)?,
-            "drain_svc" => self.drain_svc = us(value)?,
-            "rcache" => self.rcache = size(value)?,
-            "rcache_svc" => self.rcache_svc = us(value)?,
-            "rcache_block" => self.rcache_block = size(value)?,
-            "flush" => self.flush = us(value)?,
-            "stall_every" => self.stall_every = ms(value)?,
-            "stall_for" => self.stall_for = ms(value)?,
-            "gc_every" => self.gc_every = ms(value)?,
-            "gc_for" => self.gc_for = ms(value)?,
-            "gc_factor" => self.gc_factor = rate(value)?,
-            "iops" => self.iops = rate(value)?,
-            "iops_burst" => self.iops_burst = rate(value)?,
-            "mbps" => self.mbps = rate(value)?,
-            "mbps_burst" => self.mbps_burst = size(value)?,
-            "eio" => (self.eio_r, self.eio_w) = (share(value)?, share(value)?),
-            "eio_r" => self.eio_r = share(value)?,
-            "eio_w" => self.eio_w = share(value)?,
-            _ => return Err("there is no such parameter".to_owned()),
+        if !matches!(key, "svc" | "bw" | "eio") {
+            return self.set(key, value);
         }
-        Ok(())
+        // Of both directions.
+        self.set(&format!("{key}_r"), value)?;
+        self.set(&format!("{key}_w"), value)
     }
 
     /// Whether they go together.
@@ -288,10 +193,11 @@ impl Params {
 }
 
 fn jitter(value: &str) -> Result<Jitter, String> {
-    match value {
-        "none" => Ok(Jitter::None),
-        "uniform" => Ok(Jitter::Uniform),
-        "exponential" => Ok(Jitter::Exponential),
-        _ => Err("none, uniform or exponential".to_owned()),
-    }
+    let named = [Jitter::None, Jitter::Uniform, Jitter::Exponential].into_iter().zip(JITTERS);
+    let found = named.into_iter().find(|(_, word)| *word == value).map(|(jitter, _)| jitter);
+    found.ok_or_else(|| "none, uniform or exponential".to_owned())
+}
+
+fn lame(value: &str) -> Result<Option<u32>, String> {
+    if value == "none" { Ok(None) } else { whole(value).map(Some) }
 }

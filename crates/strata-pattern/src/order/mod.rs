@@ -11,6 +11,8 @@ pub(crate) use zipf::Zipf;
 pub(crate) use zones::Zoned;
 pub use zones::{Span, Zone};
 
+use serde::Deserialize;
+
 use crate::blocks::BlockMap;
 use crate::io::Io;
 use crate::source::Stage;
@@ -36,7 +38,8 @@ pub enum Order {
 }
 
 /// A sequence with gaps. All bytes; multiples of the distance between blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
 pub struct Stride {
     /// From the beginning of one I/O to that of the next; `None`: they follow without a gap.
     pub stride: Option<u64>,

@@ -137,10 +137,7 @@ impl Session {
     fn until(&mut self, end: &[u8], most: usize, what: &'static str) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         while !bytes.ends_with(end) {
-            if bytes.len() >= most {
-                let (got, limit) = (bytes.len() as u64 + 1, most as u64);
-                return Err(ProtoError::TooLong { what, got, limit }.into());
-            }
+            ProtoError::within(what, bytes.len() as u64 + 1, most as u64)?;
             let &byte = self.line.fill_buf()?.first().ok_or(io::ErrorKind::UnexpectedEof)?;
             self.line.consume(1);
             bytes.push(byte);

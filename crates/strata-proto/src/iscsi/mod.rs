@@ -16,7 +16,7 @@ mod uri;
 mod wire;
 
 pub use queue::IscsiQueue;
-pub use unit::{Probe, Unit, probe, read_range};
+pub use unit::{Unit, probe, read_range};
 pub use uri::Uri;
 
 pub use crate::transport::OpenSpec;

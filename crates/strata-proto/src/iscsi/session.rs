@@ -143,10 +143,7 @@ fn receive(line: &mut Line) -> io::Result<(Bhs, Vec<u8>)> {
     line.read_exact(&mut head)?;
     let bhs = Bhs::parse(&head)?;
     let len = bhs.data_len();
-    if len > MAX_RECEIVED {
-        let (got, limit) = (len.into(), MAX_RECEIVED.into());
-        return Err(ProtoError::TooLong { what: "data of a PDU", got, limit }.into());
-    }
+    ProtoError::within("data of a PDU", len.into(), MAX_RECEIVED.into())?;
     let mut data = line.take_bytes(len.next_multiple_of(4) as usize)?;
     data.truncate(len as usize);
     Ok((bhs, data))

@@ -10,12 +10,10 @@ use super::session::Session;
 use super::uri::Uri;
 use crate::error::ProtoError;
 use crate::fields::Fields;
-use crate::line::timed;
+use crate::line::Probe;
 
 /// Bytes asked for at once.
 const PIECE: u64 = 64 * 1024;
-/// Sessions a probe makes to time them.
-const CONNECTS: u32 = 3;
 /// A direct-access block device.
 const DISK: u8 = 0;
 
@@ -34,17 +32,6 @@ pub struct Unit {
     pub read_only: bool,
     /// A write can be asked to be durable when it is answered.
     pub fua: bool,
-}
-
-/// What a probe saw.
-#[derive(Clone, Debug)]
-pub struct Probe {
-    /// The unit.
-    pub unit: Unit,
-    /// From the call of `connect` to the end of the login, in nanoseconds.
-    pub connect_ns: Vec<u64>,
-    /// Of TEST UNIT READY: wire, protocol and the target's front end, no data, in nanoseconds.
-    pub rtt_ns: Vec<u64>,
 }
 
 impl Unit {
@@ -82,22 +69,18 @@ impl Unit {
     }
 }
 
-/// Look at the unit, with `rounds` times TEST UNIT READY. Waits `patience` and at most 10 s for each answer.
+/// Look at the unit, with `rounds` times TEST UNIT READY. A connection takes from the call of `connect` to the end of the
+/// login. Waits `patience` and at most 10 s for each answer.
 ///
 /// # Errors
 /// As [`Unit::open`].
-pub fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Probe> {
-    let mut connect_ns = Vec::new();
-    for _ in 1..CONNECTS {
-        timed(&mut connect_ns, || Session::open(uri, patience))?;
-    }
-    let mut session = timed(&mut connect_ns, || Session::open(uri, patience))?;
-    let unit = Unit::seen(&mut session, uri)?;
-    let mut rtt_ns = Vec::new();
-    for _ in 0..rounds {
-        timed(&mut rtt_ns, || session.command("is it ready", scsi::test_unit_ready(), 0))?;
-    }
-    Ok(Probe { unit, connect_ns, rtt_ns })
+pub fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Probe<Unit>> {
+    Probe::of(
+        rounds,
+        || Session::open(uri, patience),
+        |session| Unit::seen(session, uri),
+        |session| session.command("is it ready", scsi::test_unit_ready(), 0).map(drop),
+    )
 }
 
 /// `length` bytes of the unit from `offset`, by one session and plain reads.

@@ -9,41 +9,19 @@ use super::share::Share;
 use super::uri::Uri;
 use crate::error::ProtoError;
 use crate::fields::Fields;
-use crate::line::timed;
+use crate::line::Probe;
 use crate::rpc::Xdr;
 
 /// Bytes asked for at once; small enough for every server.
 const PIECE: u32 = 32 * 1024;
-/// Times a connection and a mount are made to time them.
-const CONNECTS: u32 = 3;
 
-/// What a probe saw.
-#[derive(Clone, Debug)]
-pub struct Probe {
-    /// The file.
-    pub file: NfsFile,
-    /// From the first call of `connect` to the directory's handle (portmapper, MOUNT, lookups), in nanoseconds.
-    pub connect_ns: Vec<u64>,
-    /// Of calls that do nothing (NULL): wire and RPC, no file, no data, in nanoseconds.
-    pub rtt_ns: Vec<u64>,
-}
-
-/// Find the file, with `rounds` calls of NULL. Waits `patience` and at most 10 s for each answer.
+/// Find the file, with `rounds` calls of NULL (no file, no data). A connection takes from the first call of `connect` to
+/// the directory's handle (portmapper, MOUNT, lookups). Waits `patience` and at most 10 s for each answer.
 ///
 /// # Errors
 /// As [`NfsFile::open`].
-pub fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Probe> {
-    let mut connect_ns = Vec::new();
-    for _ in 1..CONNECTS {
-        timed(&mut connect_ns, || Share::open(uri, patience))?;
-    }
-    let mut share = timed(&mut connect_ns, || Share::open(uri, patience))?;
-    let file = NfsFile::found(&mut share)?;
-    let mut rtt_ns = Vec::new();
-    for _ in 0..rounds {
-        timed(&mut rtt_ns, || share.null())?;
-    }
-    Ok(Probe { file, connect_ns, rtt_ns })
+pub fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Probe<NfsFile>> {
+    Probe::of(rounds, || Share::open(uri, patience), NfsFile::found, Share::null)
 }
 
 /// Make a file of `size_bytes` that begins with `head`; nothing of it is reserved. On the medium when this returns.

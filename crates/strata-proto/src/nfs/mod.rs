@@ -16,7 +16,7 @@ mod verifier;
 mod wire;
 
 pub use file::NfsFile;
-pub use manage::{Probe, create, probe, read_range, remove, write_range};
+pub use manage::{create, probe, read_range, remove, write_range};
 pub use queue::NfsQueue;
 pub use uri::Uri;
 

@@ -1,5 +1,7 @@
 //! `nfs://` addresses.
 
+use rustix::process::{getegid, geteuid};
+
 use crate::address::{self, Parts, Protocol, decode, host_and_port, port, unsupported};
 use crate::rpc::Cred;
 
@@ -38,8 +40,7 @@ impl Protocol for Named {
         if path.ends_with('/') || path.split('/').any(|name| matches!(name, "." | "..") || name.len() > 255) {
             return Err("its path does not lead straight to a file".into());
         }
-        // SAFETY: these two only return numbers.
-        let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+        let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
         let mut named = Self { path, mount_port: None, cred: Cred { uid, gid } };
         let number = |value: &str| value.parse().map_err(|_| format!("{value:?} is not a number"));
         for &(name, value) in &parts.options {

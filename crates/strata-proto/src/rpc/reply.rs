@@ -46,10 +46,7 @@ pub(crate) fn header(bytes: &[u8]) -> Result<Header, ProtoError> {
         }
     }
     let verifier = word(bytes, 16)?;
-    if verifier > MAX_VERIFIER {
-        let (got, limit) = (verifier.into(), MAX_VERIFIER.into());
-        return Err(ProtoError::TooLong { what: "RPC verifier", got, limit });
-    }
+    ProtoError::within("RPC verifier", verifier.into(), MAX_VERIFIER.into())?;
     let at = LEAST + (verifier as usize).next_multiple_of(4);
     if bytes.len() < at + 4 {
         return Ok(Header::Need(at + 4));

@@ -79,10 +79,7 @@ impl Session {
             self.line.read_exact(&mut mark)?;
             let mark = u32::from_be_bytes(mark);
             let (from, len) = (record.len(), (mark & !LAST) as usize);
-            if from + len > MAX_RECORD {
-                let (got, limit) = ((from + len) as u64, MAX_RECORD as u64);
-                return Err(ProtoError::TooLong { what: "RPC reply", got, limit }.into());
-            }
+            ProtoError::within("RPC reply", (from + len) as u64, MAX_RECORD as u64)?;
             record.extend(self.line.take_bytes(len)?);
             if mark & LAST != 0 {
                 return Ok(record);

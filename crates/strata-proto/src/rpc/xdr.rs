@@ -31,9 +31,7 @@ impl<'a> Fields<'a> {
     /// Bytes with their length before them, at most `limit`.
     pub(crate) fn opaque(&mut self, what: &'static str, limit: u32) -> Result<&'a [u8], ProtoError> {
         let len = self.u32()?;
-        if len > limit {
-            return Err(ProtoError::TooLong { what, got: len.into(), limit: limit.into() });
-        }
+        ProtoError::within(what, len.into(), limit.into())?;
         let bytes = self.take(len as usize)?;
         self.take((len.wrapping_neg() & 3) as usize)?;
         Ok(bytes)

@@ -20,10 +20,14 @@ pub struct Target {
 
 /// Start a server; `backing` and `shape` are JSON.
 pub fn target(backing: &str, shape: &str) -> Target {
+    target_with(backing, &format!(r#""shape":{shape}"#))
+}
+
+/// The same, with more keys of its configuration.
+pub fn target_with(backing: &str, more: &str) -> Target {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let socket = dir.path().join("s");
-    let json =
-        format!(r#"{{"listen":{{"unix":"{}"}},"backing":{backing},"shape":{shape}}}"#, socket.display());
+    let json = format!(r#"{{"listen":{{"unix":"{}"}},"backing":{backing},{more}}}"#, socket.display());
     let config: Config = serde_json::from_str(&json).expect(&json);
     let server = Server::start(&config).expect("the server starts");
     let uri = format!("nbd+unix:///?socket={}", socket.display()).parse().expect("a good address");

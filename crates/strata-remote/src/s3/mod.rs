@@ -12,6 +12,7 @@ use rusty_s3::{Bucket, Credentials, UrlStyle};
 use serde_json::{Value, json};
 use strata_proto::address::{self, Parts, Protocol, decode, host_and_port, unsupported};
 use strata_proto::http::{HttpQueue, OpenSpec};
+use strata_proto::line::Probe;
 use strata_proto::named_as;
 
 use crate::{Facts, Load, Place, Scheme};
@@ -21,8 +22,6 @@ use object::Object;
 const PART: u64 = 1 << 30;
 /// Longest key, in bytes.
 const KEY_MOST: usize = 1024;
-/// Times a connection is made to time it.
-const CONNECTS: u32 = 3;
 
 /// An object that was found.
 #[derive(Clone, Debug)]
@@ -136,29 +135,14 @@ impl Scheme for S3 {
     }
 
     fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Value> {
-        let mut connect_ns = Vec::new();
-        let mut timed = || {
-            let begun = Instant::now();
-            let object = Object::open(uri, patience);
-            connect_ns.push(begun.elapsed().as_nanos() as u64);
-            object
-        };
-        for _ in 1..CONNECTS {
-            timed()?;
-        }
-        let mut object = timed()?;
-        let (mut seen, mut rtt_ns) = (object.look()?, Vec::new());
-        for _ in 0..rounds {
-            let begun = Instant::now();
-            seen = object.look()?;
-            rtt_ns.push(begun.elapsed().as_nanos() as u64);
-        }
+        let look = |object: &mut Object<'_>| object.look();
+        let seen = Probe::of(rounds, || Object::open(uri, patience), look, |object| look(object).map(drop))?;
         Ok(json!({
-            "size_bytes": seen.size_bytes,
-            "server": seen.server,
+            "size_bytes": seen.found.size_bytes,
+            "server": seen.found.server,
             "multi_conn": true, // one object, which nobody changes
-            "connect_ns": connect_ns,
-            "rtt_ns": rtt_ns,
+            "connect_ns": seen.connect_ns,
+            "rtt_ns": seen.rtt_ns,
         }))
     }
 

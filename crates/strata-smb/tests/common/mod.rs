@@ -24,8 +24,7 @@ pub struct Smbd {
 
 /// Why no smbd can be started here; a run that requires everything does not accept it.
 fn lacking() -> Option<&'static str> {
-    // SAFETY: asks for a number.
-    let root = unsafe { libc::geteuid() } == 0;
+    let root = rustix::process::geteuid().is_root();
     let found = ["/usr/sbin/smbd", "/usr/bin/smbpasswd"].iter().all(|path| fs::exists(path).unwrap_or(false));
     let why = if !root { "not root" } else { "Samba is not installed" };
     if root && found {

@@ -69,13 +69,7 @@ impl OptionReply {
             return Err(ProtoError::BadMagic { what: "option reply", got: magic });
         }
         let reply = Self { option: fields.u32()?, kind: fields.u32()?, length: fields.u32()? };
-        if reply.length > MAX_OPTION {
-            return Err(ProtoError::TooLong {
-                what: "option reply",
-                got: reply.length.into(),
-                limit: MAX_OPTION.into(),
-            });
-        }
+        ProtoError::within("option reply", reply.length.into(), MAX_OPTION.into())?;
         Ok(reply)
     }
 

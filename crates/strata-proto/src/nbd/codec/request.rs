@@ -64,12 +64,8 @@ impl Request {
         };
         let request =
             Self { flags, command, cookie: fields.u64()?, offset: fields.u64()?, length: fields.u32()? };
-        if command == Command::Write && request.length > MAX_PAYLOAD {
-            return Err(ProtoError::TooLong {
-                what: "write payload",
-                got: request.length.into(),
-                limit: MAX_PAYLOAD.into(),
-            });
+        if command == Command::Write {
+            ProtoError::within("write payload", request.length.into(), MAX_PAYLOAD.into())?;
         }
         Ok(request)
     }

@@ -89,13 +89,7 @@ impl ServerHandshake {
             return Ok((0, Progress::NeedMore));
         };
         self.options += 1;
-        if self.options > MAX_OPTIONS {
-            return Err(ProtoError::TooLong {
-                what: "options of one client",
-                got: self.options.into(),
-                limit: MAX_OPTIONS.into(),
-            });
-        }
+        ProtoError::within("options of one client", self.options.into(), MAX_OPTIONS.into())?;
         let flags = self.flags();
         let progress = match answer(&self.export, flags, self.zeroes, number, data, out) {
             Outcome::GoOn => Progress::Advanced,

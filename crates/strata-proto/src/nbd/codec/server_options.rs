@@ -109,9 +109,7 @@ fn parse_info(data: &[u8]) -> Result<(&[u8], bool), ProtoError> {
     let what = "information request";
     let mut fields = Fields::new(what, data);
     let name_len = fields.u32()? as usize;
-    if name_len > MAX_NAME {
-        return Err(ProtoError::TooLong { what, got: name_len as u64, limit: MAX_NAME as u64 });
-    }
+    ProtoError::within(what, name_len as u64, MAX_NAME as u64)?;
     let name = fields.take(name_len)?;
     let mut wants_name = false;
     for _ in 0..fields.u16()? {

@@ -3,17 +3,16 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::os::fd::{FromRawFd, RawFd};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
 
 use super::backing::{Backing, Facts};
 use super::buffers::Pool;
-use super::clock::Clock;
+use super::clock::{Clock, TICK, readable};
 use super::config::{Config, Listen};
 use super::delay_queue::DelayQueue;
 use super::peers::Peers;
@@ -27,9 +26,6 @@ use crate::named::named;
 use crate::nbd::codec::{Export, consts};
 use crate::netns;
 use crate::sock::Socket;
-
-/// How often the accepting thread looks whether it should stop, in milliseconds.
-const TICK_MS: i32 = 50;
 
 /// Where clients reach a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,7 +136,7 @@ impl Server {
     /// Serve until `asked` says stop (looked at every 50 ms), then stop cleanly.
     pub fn run_until(self, asked: impl Fn() -> bool) {
         while !asked() {
-            std::thread::sleep(Duration::from_millis(TICK_MS as u64));
+            std::thread::sleep(TICK);
         }
     }
 
@@ -214,18 +210,12 @@ impl Listener {
         Ok(socket)
     }
 
-    fn fd(&self) -> RawFd {
-        match self {
-            Self::Tcp(listener) => listener.as_raw_fd(),
-            Self::Unix(listener, _) => listener.as_raw_fd(),
-        }
-    }
-
     /// Wait for a client, at most one tick.
     fn wait(&self) {
-        let mut poll = libc::pollfd { fd: self.fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one live pollfd.
-        let _ready_or_not = unsafe { libc::poll(&mut poll, 1, TICK_MS) };
+        let _ready_or_not = match self {
+            Self::Tcp(listener) => readable(listener),
+            Self::Unix(listener, _) => readable(listener),
+        };
     }
 }
 
@@ -255,7 +245,7 @@ fn accept_all(listener: &Listener, shared: &Arc<Shared>, live: &Arc<Live>, admit
             Err(error) => {
                 if error.kind() != io::ErrorKind::WouldBlock {
                     // Out of descriptors, perhaps: do not spin on a client that stays in the backlog.
-                    std::thread::sleep(Duration::from_millis(TICK_MS as u64));
+                    std::thread::sleep(TICK);
                 }
                 continue;
             }

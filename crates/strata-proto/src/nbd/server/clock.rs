@@ -1,9 +1,17 @@
 //! Waiting for an instant, precisely.
 
+use std::num::NonZeroU64;
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::thread::set_current_timer_slack;
 
 /// The longest busy wait before an instant, in nanoseconds: about what a timer overshoots by.
 pub(super) const SPIN_NS: u64 = 20_000;
+
+/// How often a thread that waits for clients looks whether it should stop.
+pub(super) const TICK: Duration = Duration::from_millis(50);
 
 /// Nanoseconds since the server's start.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +48,11 @@ impl Clock {
 /// Ask the kernel not to round this thread's timers (50 µs is the default). Best effort: without
 /// it delays are later, never earlier.
 pub(super) fn precise_timers() {
-    // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory of ours.
-    let _best_effort = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
+    let _best_effort = set_current_timer_slack(Some(NonZeroU64::MIN));
+}
+
+/// Whether a client waits at `listener`; waits for one, at most one tick.
+pub(super) fn readable(listener: &impl AsFd) -> bool {
+    let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
+    poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&tick)).is_ok_and(|ready| ready > 0)
 }

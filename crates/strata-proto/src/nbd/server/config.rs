@@ -14,13 +14,11 @@ pub struct Config {
     /// Where to listen.
     pub listen: Listen,
     /// Network namespace to listen in; without one the process's own.
-    #[serde(default)]
     pub netns: Option<PathBuf>,
     /// Name of the one export.
     #[serde(default)]
     pub export: String,
     /// Descriptor to which one line `{"port":…,"pid":…}` is written once clients can connect.
-    #[serde(default)]
     pub ready_fd: Option<i32>,
     /// What is served.
     pub backing: BackingConfig,
@@ -34,7 +32,6 @@ pub struct Config {
     #[serde(default = "default_connections")]
     pub max_connections: usize,
     /// A unix socket on which its counters are told, made at start and removed at stop; `@name` is in no directory.
-    #[serde(default)]
     pub stats: Option<PathBuf>,
     /// Only processes of the user that runs it are served; everybody else is hung up on.
     #[serde(default)]
@@ -79,7 +76,6 @@ pub enum BackingConfig {
         /// Where it is.
         path: PathBuf,
         /// A descriptor of it that this process was given: it is opened beside that, and not by its name.
-        #[serde(default)]
         fd: Option<i32>,
         /// Refuse writes; the default.
         #[serde(default = "yes")]

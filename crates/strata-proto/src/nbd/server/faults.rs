@@ -41,10 +41,8 @@ pub struct FaultConfig {
     /// What is done wrong.
     pub kind: FaultKind,
     /// One block in this many; blocks are counted in the length of the request.
-    #[serde(default)]
     pub every: Option<u64>,
     /// The block that holds this byte.
-    #[serde(default)]
     pub offset: Option<u64>,
     /// Which one of `every`, and which bit is wrong.
     #[serde(default)]

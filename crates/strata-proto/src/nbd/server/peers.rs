@@ -10,6 +10,8 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Mutex;
 
+use rustix::process::geteuid;
+
 use crate::lock::lock;
 use crate::named::named;
 use crate::netns;
@@ -41,8 +43,7 @@ impl Peers {
                 |path: &&str| File::open(path).map_err(|e| named(format_args!("cannot open {path}"), &e));
             TABLES.iter().filter(|path| Path::new(path).exists()).map(open).collect()
         })?;
-        // SAFETY: asks for a number and cannot fail.
-        Ok(Self { own: unsafe { libc::geteuid() }, tables: Mutex::new(tables) })
+        Ok(Self { own: geteuid().as_raw(), tables: Mutex::new(tables) })
     }
 
     /// Whether the other end of `socket` was made by the user this process runs as. What cannot be told is not.
@@ -101,6 +102,7 @@ fn find(table: &str, local: &str, remote: &str) -> Option<u32> {
     })
 }
 
+/// Not by rustix: to that a process has a number, and one of another namespace of processes is told as 0.
 fn user_of(unix: std::os::fd::RawFd) -> Option<u32> {
     let mut found = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;

@@ -3,17 +3,21 @@
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
 use std::io;
-use std::mem::{MaybeUninit, size_of};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, FileType, Mode, RenameFlags, fchmod, renameat_with, statat, unlinkat};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
+use rustix::net::{bind as bind_to, listen as listen_on};
+use rustix::process::geteuid;
+
 use crate::named::{any_number, named_as};
 
 /// Device and number: what a file is, whatever its name.
-type Inode = (libc::dev_t, libc::ino_t);
+type Inode = (u64, u64);
 
 /// A socket's name, which is taken away when this is dropped if it still leads to the socket that was made.
 #[derive(Debug)]
@@ -57,7 +61,7 @@ pub(super) fn bind(path: &Path) -> io::Result<(UnixListener, Place)> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    let listener = listen(there.as_os_str().as_bytes())?;
+    let listener = listen(&there)?;
     let made = look(&folder, &name)?.inode;
     Ok((listener, Place { folder, name, made }))
 }
@@ -77,19 +81,9 @@ fn open(path: &Path) -> io::Result<(File, CString)> {
 }
 
 fn look(folder: &File, name: &CStr) -> io::Result<Seen> {
-    let mut found = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the name is a string with its end, and the kernel fills `found` when it returns 0.
-    let done = unsafe {
-        libc::fstatat(folder.as_raw_fd(), name.as_ptr(), found.as_mut_ptr(), libc::AT_SYMLINK_NOFOLLOW)
-    };
-    if done != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: as said above.
-    let found = unsafe { found.assume_init() };
-    // SAFETY: takes nothing and cannot fail.
-    let ours = found.st_uid == unsafe { libc::geteuid() };
-    let socket = found.st_mode & libc::S_IFMT == libc::S_IFSOCK;
+    let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let ours = found.st_uid == geteuid().as_raw();
+    let socket = FileType::from_raw_mode(found.st_mode) == FileType::Socket;
     Ok(Seen { inode: (found.st_dev, found.st_ino), ours, socket })
 }
 
@@ -105,48 +99,21 @@ fn remove(folder: &File, name: &CStr, inode: Inode) -> io::Result<()> {
         rename(folder, &aside, name)?;
         return Err(io::Error::from_raw_os_error(libc::EADDRINUSE));
     }
-    // SAFETY: the name is a string with its end; the call takes no other memory.
-    if unsafe { libc::unlinkat(folder.as_raw_fd(), aside.as_ptr(), 0) } == 0 {
-        return Ok(());
-    }
-    Err(io::Error::last_os_error())
+    Ok(unlinkat(folder, &aside, AtFlags::empty())?)
 }
 
 /// Never over something that is there.
 fn rename(folder: &File, from: &CStr, to: &CStr) -> io::Result<()> {
-    let fd = folder.as_raw_fd();
-    // SAFETY: both names are strings with their ends; the call takes no other memory.
-    if unsafe { libc::renameat2(fd, from.as_ptr(), fd, to.as_ptr(), libc::RENAME_NOREPLACE) } == 0 {
-        return Ok(());
-    }
-    Err(io::Error::last_os_error())
+    Ok(renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE)?)
 }
 
-fn listen(path: &[u8]) -> io::Result<UnixListener> {
-    // SAFETY: all-zero is a valid sockaddr_un.
-    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
-    if path.len() >= address.sun_path.len() {
-        return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
-    }
-    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
-    for (to, from) in address.sun_path.iter_mut().zip(path) {
-        *to = from.cast_signed() as libc::c_char;
-    }
-    let done = |result: libc::c_int| {
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
-    };
-    // SAFETY: socket takes integers only.
-    let fd = done(unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) })?;
-    // SAFETY: the descriptor is new and nobody else's.
-    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+fn listen(path: &Path) -> io::Result<UnixListener> {
+    let address = SocketAddrUnix::new(path)?;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     // The file takes its mode from the socket: there is no instant at which others could connect.
-    // SAFETY: takes integers only.
-    done(unsafe { libc::fchmod(socket.as_raw_fd(), 0o600) })?;
-    let len = size_of::<libc::sockaddr_un>() as libc::socklen_t;
-    // SAFETY: `address` and `len` describe a socket address that lives through the call.
-    done(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), len) })?;
-    // SAFETY: takes integers only.
-    done(unsafe { libc::listen(socket.as_raw_fd(), 128) })?;
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    bind_to(&socket, &address)?;
+    listen_on(&socket, 128)?;
     Ok(socket.into())
 }
 

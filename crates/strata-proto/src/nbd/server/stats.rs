@@ -1,7 +1,6 @@
 //! What the server's side of each request took, for whoever asks on a unix socket of its own.
 
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
@@ -11,6 +10,7 @@ use std::time::Duration;
 use serde_json::json;
 use strata_hist::{HIGHEST_NS, Histogram, highest_equivalent};
 
+use super::clock::readable;
 use super::place::{self, Place};
 use crate::lock::lock;
 use crate::named::named;
@@ -18,8 +18,6 @@ use crate::nbd::codec::Command;
 
 /// Longest wait for a client that asked and says nothing, or takes no answer.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often the answering thread looks whether it should stop, in milliseconds.
-const TICK_MS: i32 = 50;
 /// What a client sends to get every bucket of the times too.
 const TIMES: u8 = b't';
 
@@ -95,10 +93,7 @@ impl Window {
     /// Answer one after the other until `stopped`. Who breaks off is nobody's concern.
     pub(super) fn answer(&self, stats: &Stats, stopped: impl Fn() -> bool) {
         while !stopped() {
-            let mut poll = libc::pollfd { fd: self.listener.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-            // SAFETY: one live pollfd.
-            let ready = unsafe { libc::poll(&mut poll, 1, TICK_MS) };
-            if ready > 0
+            if readable(&self.listener)
                 && let Ok((client, _)) = self.listener.accept()
             {
                 let _gone = tell(stats, client);
