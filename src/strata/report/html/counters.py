@@ -27,6 +27,11 @@ class CounterColumn:
     rare: bool = False
     """Left out where it is 0 everywhere."""
 
+    def told(self, cell: CellSummary) -> str:
+        """A dash where it was not read."""
+        value = self.read(cell)
+        return "–" if value is None else self.write(value)
+
 
 def _rtt(cell: CellSummary) -> float | None:
     # The server's end of the same connection is measured by its own traffic, which is the replies.
@@ -49,14 +54,10 @@ def _of(
 
 ALL = (
     CounterColumn("in flight", "rate × mean latency (Little's law)", lambda c: c.outstanding, units.significant),
-    CounterColumn("CPU busy", "mean over all processors", lambda c: c.cpu_busy, figures.percent),
-    CounterColumn("busiest CPU", "the busiest single processor", lambda c: c.cpu_busiest, figures.percent),
-    CounterColumn(
-        "CPU steal", "processor time that the hypervisor gave to others", lambda c: c.cpu_steal, figures.percent
-    ),
-    CounterColumn(
-        "engine CPU/IO", "Strata's own processor time per I/O", lambda c: c.engine_cpu_ns_per_io, units.duration
-    ),
+    CounterColumn("CPU busy", "mean over all CPUs", lambda c: c.cpu_busy, figures.percent),
+    CounterColumn("busiest CPU", "the busiest single CPU", lambda c: c.cpu_busiest, figures.percent),
+    CounterColumn("CPU steal", "CPU time that the hypervisor gave to others", lambda c: c.cpu_steal, figures.percent),
+    CounterColumn("engine CPU/IO", "Strata's own CPU time per I/O", lambda c: c.engine_cpu_ns_per_io, units.duration),
     CounterColumn(
         "in flight at device", "mean number of requests at the device", lambda c: c.device_in_flight, units.significant
     ),
@@ -90,12 +91,8 @@ ALL = (
 
 def columns(report: Report) -> tuple[CounterColumn, ...]:
     """Those that have something to tell in at least one cell."""
-    return tuple(c for c in ALL if any(_told(c, cell) for cell in report.analysis.cells))
-
-
-def _told(column: CounterColumn, cell: CellSummary) -> bool:
-    value = column.read(cell)
-    return value is not None and not (column.rare and value == 0)
+    silent = {False: (None,), True: (None, 0)}
+    return tuple(c for c in ALL if any(c.read(cell) not in silent[c.rare] for cell in report.analysis.cells))
 
 
 @dataclass(frozen=True)
@@ -118,9 +115,6 @@ def rows(report: Report, table: Ladder) -> tuple[CounterRow, ...]:
         found = [report.analysis.summary(layer.name, row.workload.key) for layer in report.run.plan.stack.layers]
         cells = [c for c in found if c is not None]
         for i, cell in enumerate(cells):
-            texts = []
-            for column in shown:
-                value = column.read(cell)
-                texts.append("–" if value is None else column.write(value))
-            made.append(CounterRow(row.workload, row.shape, i == 0, len(cells), cell, tuple(texts)))
+            texts = tuple(column.told(cell) for column in shown)
+            made.append(CounterRow(row.workload, row.shape, i == 0, len(cells), cell, texts))
     return tuple(made)
