@@ -9,10 +9,8 @@ from strata.report import figures
 from strata.report.markdown import escape, gfm
 from strata.report.text_layout import Paint, field, table, wrap
 
-WIDE = 120
 DETAILED = 8
 _STYLE = {Change.SLOWER: "red", Change.FASTER: "green", Change.CANNOT_TELL: "yellow"}
-_ORDER = {Change.SLOWER: 0, Change.FASTER: 1, Change.CANNOT_TELL: 2, Change.EQUIVALENT: 3}
 
 
 def compare_text(compared: ComparedRuns, width: int, color: bool = False) -> str:
@@ -39,17 +37,8 @@ def compare_text(compared: ComparedRuns, width: int, color: bool = False) -> str
 
 def _cells(compared: ComparedRuns, width: int, paint: Paint) -> list[str]:
     head = ["layer", "workload", "IOPS A", "IOPS B", "IOPS, B against A", "p50", "p99", "verdict"]
-    rows = [_row(c, compared.margin, short=width < WIDE) for c in compared.cells]
-    keep = list(range(len(head))) if width >= WIDE else [0, 1, 4, 6, 7]
-    made = table(
-        [head[i] for i in keep],
-        [[row[i] for i in keep] for row in rows],
-        width,
-        numeric=frozenset(n for n, i in enumerate(keep) if i in (2, 3, 4, 5, 6)),
-        elastic=frozenset({0, 1}),
-    )
-    styles = [_STYLE.get(c.verdict) for c in compared.cells]
-    return [paint(made[0], "bold"), *(paint(x, s) if s else x for x, s in zip(made[1:], styles, strict=True))]
+    rows = [_row(c, compared.margin, short=width < lines.WIDE) for c in compared.cells]
+    return lines.cell_table(head, rows, [_STYLE.get(c.verdict) for c in compared.cells], width, paint)
 
 
 def _row(cell: CellCompared, margin: float, *, short: bool) -> list[str]:
@@ -68,8 +57,8 @@ def _row(cell: CellCompared, margin: float, *, short: bool) -> list[str]:
 
 def _details(compared: ComparedRuns, width: int, paint: Paint) -> list[str]:
     """Where the latency moved, for the cells that changed most."""
-    changed = [c for c in compared.cells if c.verdict in (Change.SLOWER, Change.FASTER)]
-    shown = sorted(changed, key=lambda c: (_ORDER[c.verdict], -abs(c.iops.value - 1)))[:DETAILED]
+    changed = lines.by_change(lines.changed(compared.cells))
+    shown = changed[:DETAILED]
     out: list[str] = []
     for cell in shown:
         out += ["", *(paint(x, "bold") for x in wrap(f"{cell.layer} · {cell.label}", width))]
@@ -108,10 +97,9 @@ def _table(compared: ComparedRuns) -> str:
 
 def _moved(compared: ComparedRuns) -> str:
     parts = []
-    for cell in compared.cells:
-        if cell.verdict in (Change.SLOWER, Change.FASTER):
-            points = "\n".join(f"- {escape(x)}" for x in lines.where_moved(cell))
-            parts.append(f"**{escape(cell.layer)} · {escape(cell.label)}**\n\n{points}")
+    for cell in lines.changed(compared.cells):
+        points = "\n".join(f"- {escape(x)}" for x in lines.where_moved(cell))
+        parts.append(f"**{escape(cell.layer)} · {escape(cell.label)}**\n\n{points}")
     if not parts:
         return ""
     return "<details><summary>Where the latency moved</summary>\n\n" + "\n\n".join(parts) + "\n\n</details>"

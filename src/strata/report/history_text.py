@@ -8,7 +8,7 @@ from strata import units
 from strata.model.history import CellHistory, ChangePoint, History
 from strata.model.remembered import Baseline
 from strata.report import figures
-from strata.report.compare_lines import change
+from strata.report.compare_lines import change, recorded
 from strata.report.text_layout import Paint, field, table, wrap
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -125,7 +125,8 @@ def _change(one: ChangePoint, width: int) -> list[str]:
     if not one.environment:
         return [*out, *wrap("no recorded field of the environment changed at the same time", width, "  ")]
     for f in one.environment:
-        out += field(f.name, f"{f.a or 'not recorded'} → {f.b or 'not recorded'}", width)
+        name, before, after = recorded(f)
+        out += field(name, f"{before} → {after}", width)
     return out
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import atexit
 from collections import deque
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -113,7 +111,7 @@ class QuietConsole(Console):
 
 
 class LiveView:
-    """Redraws a few lines on a terminal and removes them at the end. A context manager; `close` may come twice."""
+    """Redraws a few lines on a terminal and removes them at the end. `close` may come twice."""
 
     def __init__(self, console: QuietConsole | None = None) -> None:
         self._console = console or QuietConsole(stderr=True)
@@ -148,12 +146,6 @@ class LiveView:
         except (OSError, ValueError):
             return
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
-        self.close()
-
 
 WIRE_IDLE = 100_000.0
 """Bytes per second below which a wire is not worth a word: what any machine chats."""
@@ -169,7 +161,7 @@ def glances(now: Glance, room: int) -> list[str]:
     if now.busy is not None:
         machine.append(f"cpu {units.percent(now.busy, 2)}")
     if now.own is not None:
-        machine.append(f"strata {_processors(now.own)}")
+        machine.append(f"strata {_cpus(now.own)}")
     told += [(HERE, [*machine, *_node(n)]) for n in now.nodes if n.name is None]
     told += [(n.name, _node(n)) for n in [n for n in now.nodes if n.name is not None][:_NODES] if n.name]
     return [_line(clean(name), parts, room) for name, parts in told if parts]
@@ -194,7 +186,7 @@ def _device(d: DeviceNow) -> list[str]:
 
 
 def _node(n: NodeNow) -> list[str]:
-    parts = [f"{clean(name)} {_processors(used)}" for name, used in n.servers if used >= _USED]
+    parts = [f"{clean(name)} {_cpus(used)}" for name, used in n.servers if used >= _USED]
     sent, received = n.tx_bytes_per_second, n.rx_bytes_per_second
     if sent is not None and received is not None and max(sent, received) >= WIRE_IDLE:
         parts += [f"out {units.rate(sent)}", f"in {units.rate(received)}"]
@@ -209,6 +201,6 @@ def _node(n: NodeNow) -> list[str]:
     return parts
 
 
-def _processors(used: float) -> str:
+def _cpus(used: float) -> str:
     """``0.31 cpus``."""
     return f"{units.significant(used, 2) if used >= _USED else '0'} cpus"
