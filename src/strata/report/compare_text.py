@@ -6,7 +6,7 @@ from strata import units
 from strata.model.compared import CellCompared, Change, ComparedRuns
 from strata.report import compare_lines as lines
 from strata.report import figures
-from strata.report.markdown import escape, gfm
+from strata.report.markdown import bullets, escape, folded, gfm
 from strata.report.text_layout import Paint, field, table, wrap
 
 DETAILED = 8
@@ -16,7 +16,7 @@ _STYLE = {Change.SLOWER: "red", Change.FASTER: "green", Change.CANNOT_TELL: "yel
 def compare_text(compared: ComparedRuns, width: int, color: bool = False) -> str:
     """The whole of it in at most ``width`` columns, without a trailing newline."""
     paint = Paint(color)
-    out = [paint(x, "bold") for x in wrap(lines.headline(compared), width)]
+    out = paint.lines(wrap(lines.headline(compared), width), "bold")
     for name, side in (("A", compared.a), ("B", compared.b)):
         told = f"{side.run} 路 {side.stack} 路 {figures.plural(side.rounds, 'round')}"
         out += field(name, f"{told} 路 {figures.utc(side.created_unix_ns)}", width, column=1)
@@ -61,7 +61,7 @@ def _details(compared: ComparedRuns, width: int, paint: Paint) -> list[str]:
     shown = changed[:DETAILED]
     out: list[str] = []
     for cell in shown:
-        out += ["", *(paint(x, "bold") for x in wrap(f"{cell.layer} 路 {cell.label}", width))]
+        out += ["", *paint.lines(wrap(f"{cell.layer} 路 {cell.label}", width), "bold")]
         for line in lines.where_moved(cell):
             out += wrap(line, width, "  ", "    ")
     if len(changed) > len(shown):
@@ -75,7 +75,7 @@ _MARK = {Change.SLOWER: "馃敶 ", Change.FASTER: "馃煝 ", Change.CANNOT_TELL: "鈿
 def compare_markdown(compared: ComparedRuns) -> str:
     """Headline, table, where it moved, and the environment; a trailing newline is not added."""
     blocks = [f"### Strata: {escape(lines.headline(compared))}", _sides(compared), _table(compared), _moved(compared)]
-    blocks += [_environment(compared), "\n".join(f"- {escape(r)}" for r in lines.remarks(compared))]
+    blocks += [_environment(compared), bullets(lines.remarks(compared))]
     return "\n\n".join(b for b in blocks if b)
 
 
@@ -98,11 +98,8 @@ def _table(compared: ComparedRuns) -> str:
 def _moved(compared: ComparedRuns) -> str:
     parts = []
     for cell in lines.changed(compared.cells):
-        points = "\n".join(f"- {escape(x)}" for x in lines.where_moved(cell))
-        parts.append(f"**{escape(cell.layer)} 路 {escape(cell.label)}**\n\n{points}")
-    if not parts:
-        return ""
-    return "<details><summary>Where the latency moved</summary>\n\n" + "\n\n".join(parts) + "\n\n</details>"
+        parts.append(f"**{escape(cell.layer)} 路 {escape(cell.label)}**\n\n{bullets(lines.where_moved(cell))}")
+    return folded("Where the latency moved", "\n\n".join(parts)) if parts else ""
 
 
 def _environment(compared: ComparedRuns) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 from collections import deque
+from operator import attrgetter
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -12,18 +13,18 @@ from rich.text import Text
 from strata import units
 from strata.model.progress import DeviceNow, Glance, NodeNow, Progress
 from strata.report.plain import PHASE, place, rates, time_left
-from strata.report.text_layout import cell_len, clean, fit, left, right
+from strata.report.text_layout import bars, cell_len, clean, fit, left, right
 
-_BLOCKS = "▁▂▃▄▅▆▇█"
 _KEPT = 4
+_RUNNING = attrgetter("phase", "step", "layer", "label")
+"""What is running: the rates of one are no rates of the next."""
 _WIDEST = 132
 
 
 def sparkline(values: list[float], width: int) -> str:
     """The last ``width`` values from zero to their maximum, so that noise does not look like a cliff."""
     shown = values[-width:] if width > 0 else []
-    top = max(shown, default=0.0)
-    return "".join(_BLOCKS[round(v / top * (len(_BLOCKS) - 1))] if top > 0 else _BLOCKS[0] for v in shown)
+    return bars(shown, 0.0, max(shown, default=0.0))
 
 
 class Screen:
@@ -37,12 +38,7 @@ class Screen:
     def take(self, p: Progress) -> None:
         """A new event."""
         before = self.last
-        if before is None or (p.phase, p.step, p.layer, p.label) != (
-            before.phase,
-            before.step,
-            before.layer,
-            before.label,
-        ):
+        if before is None or _RUNNING(p) != _RUNNING(before):
             self.recent.clear()
         if p.finished or p.error:
             self.finished.append(p)

@@ -43,16 +43,15 @@ def measure_text(
 
     line = partial(field, width=width, column=_LABEL)
     s = summary
-    out = [paint(x, "bold") for x in wrap(f"{endpoint} · {s.workload.label}", width)]
+    out = paint.lines(wrap(f"{endpoint} · {s.workload.label}", width), "bold")
     out += line("IOPS", f"{units.count(s.iops.value)} {figures.share_error(s.iops)}".rstrip())
-    rate = s.bytes_per_second
-    out += line("bandwidth", f"{units.rate(rate.value)} {figures.share_error(rate)}".rstrip())
+    out += line("bandwidth", figures.measured(s.bytes_per_second))
     settled = result if result is None or course is None else last_regime(result, course)
-    mean = f"mean {units.duration(s.mean_ns.value)} {figures.share_error(s.mean_ns)}".rstrip()
-    out += line("latency", " · ".join([mean, *_spread(_of_all(settled))]))
-    points = [f"p{key} {units.duration(e.value)}" for key, e in s.latency_ns.items()]
-    if course is not None:
-        points = [f"p{key} {units.duration(e.value)} {figures.share_error(e)}" for key, e in s.latency_ns.items()]
+    out += line("latency", " · ".join([f"mean {figures.measured(s.mean_ns)}", *_spread(_of_all(settled))]))
+    points = [
+        f"p{key} {units.duration(e.value) if course is None else figures.measured(e)}"
+        for key, e in s.latency_ns.items()
+    ]
     hidden = words.hidden(s.latency_ns, s.ios, by_moments=course is not None)
     for label, text in zip(("percentiles", ""), filter(None, (" · ".join(points), hidden)), strict=False):
         out += line(label, text)
@@ -93,7 +92,7 @@ def measure_text(
     out += line("errors", "; ".join(said) or (units.count(s.errors) if s.errors else "none"))
     for check in checks:
         sign = "cannot be true" if check.impossible else check.title
-        out += [paint(x, "yellow") for x in wrap(f"! {sign}: {check.message}", width, "  ", "    ")]
+        out += paint.lines(wrap(f"! {sign}: {check.message}", width, "  ", "    "), "yellow")
     return "\n".join(out)
 
 
@@ -128,7 +127,7 @@ def _both_ends(s: CellSummary, verbose: bool) -> Iterator[tuple[str, str]]:
     for split in s.splits:
         yield "time", split_words(split)
         if verbose and (told := percentile_words(split)):
-            yield "", f"{told} (percentiles do not add)"
+            yield "", f"{told} (percentiles do not add up)"
     for cost in s.cycles if verbose else [c for c in s.cycles if c.end != "generator"]:
         yield "cycles", f"{end_words(cost)}: {cost_words(cost)}"
     if s.cycles and verbose:
@@ -283,7 +282,6 @@ def _asked(aim: Aim) -> str:
 
 
 def _regime(one: Regime, *, last: bool) -> str:
-    rate = f"{units.count(one.iops.value)} IOPS {figures.share_error(one.iops)}".rstrip()
     state = "steady" if one.steady else "not steady"
     where = units.span(f"{one.start_s:.3g} s", f"{one.end_s:.3g} s")
-    return f"{where}: {rate}, {state}" + ("; used for the figures above" if last else "")
+    return f"{where}: {figures.measured(one.iops)}, {state}" + ("; used for the figures above" if last else "")

@@ -115,7 +115,7 @@ def survey_text(survey: Survey, width: int, color: bool = False) -> str:
         out.append("")
         sign = "!" if notice.severity is Severity.WARNING else "·"
         style = ("yellow", "bold") if notice.severity is Severity.WARNING else ("bold",)
-        out += [paint(line, *style) for line in wrap(f"{sign} {notice.what}", width, "", "  ")]
+        out += paint.lines(wrap(f"{sign} {notice.what}", width, "", "  "), *style)
         out += wrap(notice.why, width, "  ")
         if notice.next_step:
             out += wrap(f"→ {notice.next_step}", width, "  ", "    ")

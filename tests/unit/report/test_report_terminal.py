@@ -19,7 +19,8 @@ from strata.model.finding import Cause, Diagnosis, RuledOut, VerdictKind
 from strata.model.remembered import RunHead
 from strata.model.result import Direction, EngineResult, ThreadResult, ThreadTimes
 from strata.model.run import Report, RunStatus
-from strata.report import html, ladder, markdown, terminal
+from strata.report import ladder, markdown, terminal
+from strata.report.html import page as html
 from strata.report.ladder import ResultSign
 from strata.report.measure_text import measure_text
 from strata.report.plan_text import plan_text

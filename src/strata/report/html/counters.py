@@ -1,4 +1,4 @@
-"""The counters beside the figures: one row per measured cell, only columns that were read anywhere."""
+"""The counters beside the figures: a column for each that was read anywhere."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from strata import units
 from strata.model.analysis import CellSummary
 from strata.model.counters import Counter, cgroup, pressure, qdisc, tcp
 from strata.model.run import Report
-from strata.model.workload import Workload
 from strata.report import figures
-from strata.report.ladder import Ladder
 
 Reader = Callable[[CellSummary], float | None]
 
@@ -93,28 +91,3 @@ def columns(report: Report) -> tuple[CounterColumn, ...]:
     """Those that have something to tell in at least one cell."""
     silent = {False: (None,), True: (None, 0)}
     return tuple(c for c in ALL if any(c.read(cell) not in silent[c.rare] for cell in report.analysis.cells))
-
-
-@dataclass(frozen=True)
-class CounterRow:
-    """One cell. ``first`` opens a workload, whose heading spans ``span`` rows. An absent counter is a dash."""
-
-    workload: Workload
-    shape: str
-    first: bool
-    span: int
-    cell: CellSummary
-    texts: tuple[str, ...]
-
-
-def rows(report: Report, table: Ladder) -> tuple[CounterRow, ...]:
-    """In the order of the ladder, layers from the medium upward."""
-    shown = columns(report)
-    made = []
-    for row in table.rows:
-        found = [report.analysis.summary(layer.name, row.workload.key) for layer in report.run.plan.stack.layers]
-        cells = [c for c in found if c is not None]
-        for i, cell in enumerate(cells):
-            texts = tuple(column.told(cell) for column in shown)
-            made.append(CounterRow(row.workload, row.shape, i == 0, len(cells), cell, texts))
-    return tuple(made)
