@@ -84,7 +84,7 @@ def load_facts(survey: Survey) -> tuple[str, ...]:
     facts = [f"CPUs {figures.percent(load.cpu_busy)} busy", f"{figures.percent(load.cpu_steal)} steal"]
     facts += [f"{name} {units.count(iops)} IOPS" for name, iops in load.disk_iops.items() if iops >= 1]
     facts += [f"{name} {units.rate(rate)}" for name, rate in load.net_bytes.items() if rate >= 1024]
-    return (*facts, f"over {load.seconds:g} s")
+    return (*facts, f"over {load.seconds:.3g} s")
 
 
 def survey_text(survey: Survey, width: int, color: bool = False) -> str:
