@@ -35,7 +35,7 @@ def test_verbose_names_each_thread() -> None:
     done = strata("measure", *RUN, "--cpus", ALLOWED[0], "--verbose", "--progress", "none", "--ramp-time", "10ms")
     assert done.returncode == 0, done.stderr
     assert "thread 1 " in done.stdout
-    assert f"pinned to processors {ALLOWED[0]}" in " ".join(done.stdout.split())
+    assert f"pinned to CPUs {ALLOWED[0]}" in " ".join(done.stdout.split())
 
 
 def test_a_processor_that_is_not_there_is_refused_with_those_that_are() -> None:

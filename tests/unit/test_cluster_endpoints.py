@@ -65,7 +65,7 @@ def test_what_an_address_says() -> None:
         ("rbd:pool/space/image", "does not support namespaces"),
         ("rbd:pool/image@snap", "images, not snapshots"),
         ("rbd:pool/image:id=ann", "must follow a question mark"),
-        ("rbd:pool/image?id=ann", r"the option 'id' is not known \(conf, user are\)"),
+        ("rbd:pool/image?id=ann", r"the option 'id' is not supported \(conf, user are\)"),
         ("rbd:pool/image?conf=ceph.conf", "is not absolute"),
         ("rbd:pool/image?user=", "cannot be ''"),
         ("rbd:pool/a%0ab", "an invalid character"),
@@ -75,7 +75,7 @@ def test_what_an_address_says() -> None:
         ("gluster://host/vol/../file", "a file below the volume is missing"),
         ("gluster://host:24008/vol/file", "only the default port of glusterd, 24007"),
         ("gluster://host:x/vol/file", "ports that are not a number"),
-        ("gluster://host/vol/file?connections=2", "the option 'connections' is not known"),
+        ("gluster://host/vol/file?connections=2", "the option 'connections' is not supported"),
     ],
 )
 def test_what_cannot_be_used_is_said_with_how_to_write_it(uri: str, why: str) -> None:

@@ -60,9 +60,9 @@ def history_of(cell: str | None, store_url: str | None, last: int | None = None,
         every = store.series()
         shown = {name: demos or demo_of(name) is None for name in {s.stack for s in every}}
         known = [s for s in every if shown[s.stack]]
-        wanted = [s for s in known if cell is None or fnmatch.fnmatchcase(s.cell, cell)]
+        wanted = [s for s in known if cell is None or fnmatch.fnmatchcase(s.name, cell)]
         if not wanted:
-            names = tuple(dict.fromkeys(s.cell for s in known))
+            names = tuple(dict.fromkeys(s.name for s in known))
             hint = "strata history --all lists them" if names else "there are no runs yet: strata diagnose PATH"
             if len(known) < len(every) and not names:
                 hint = "there are only demos: strata history --all --demos"

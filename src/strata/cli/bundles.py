@@ -55,7 +55,7 @@ class Pages(Bundle):
         from strata.app.outputs import write_output
 
         if self.html is not None:
-            from strata.report import html as page
+            from strata.report.html import page
 
             write_output(self.html, page.render(report))
         if self.markdown is not None:

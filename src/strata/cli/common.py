@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol
 
@@ -131,5 +131,5 @@ def display(mode: str) -> Iterator[Watcher]:
         from strata.report.live import LiveView
 
         view = LiveView()
-    with view:
+    with closing(view):
         yield view

@@ -156,7 +156,7 @@ def plan(
     """
     from strata.app.diagnose import plan_only
     from strata.app.naming import file_or_directory, understood
-    from strata.report.json_ import render_plan
+    from strata.report.json_ import render_part
     from strata.report.plan_text import plan_text
 
     cells = tables.MATRIX if matrix is not None else tables.DERIVED if from_trace is not None else _cells(asked)
@@ -179,7 +179,7 @@ def plan(
         cli_matrix.plan(where or ".", words, chosen, json)
         return
     made = plan_only(Path(where or "."), chosen)
-    out(render_plan(made) if json else plan_text(made, common.width(), common.color()), json)
+    out(render_part("plan", "plan", made) if json else plan_text(made, common.width(), common.color()), json)
 
 
 def _derived(asked: str, to: Path | None) -> Profile:

@@ -34,7 +34,7 @@ def report(
 def clean(json: common.JsonFlag = False) -> None:
     """Remove test files and tracing instances that crashed or killed runs left behind. Removes only Strata's own."""
     from strata.app.clean import clean_files, clean_remote, clean_tracing
-    from strata.report.json_ import render_clean
+    from strata.report.json_ import render_part
 
     files = clean_files()
     shared, unreached = clean_remote()
@@ -45,7 +45,7 @@ def clean(json: common.JsonFlag = False) -> None:
     for name in left:
         note(f"not removed: tracing instance {name}; run strata clean as root where tracefs is mounted")
     if json:
-        out(render_clean(removed), exact=True)
+        out(render_part("clean", "removed", removed), exact=True)
         return
     for path in removed:
         note(f"removed {path}")

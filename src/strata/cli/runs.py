@@ -41,7 +41,7 @@ def list_them(
         return
     from strata.app.kept import list_runs, since_of
     from strata.model.remembered import Wanted
-    from strata.report.json_ import render_runs
+    from strata.report.json_ import render_part
     from strata.report.runs_text import runs_text
 
     wanted = Wanted(
@@ -52,7 +52,7 @@ def list_them(
     )
     found, verdicts = list_runs(limit, store, wanted, demos=demos)
     if json:
-        out(render_runs(found), exact=True)
+        out(render_part("runs", "runs", found), exact=True)
         return
     out(runs_text(found, common.width(), common.color(), verdicts, narrowed=wanted != Wanted(), demos=demos))
 

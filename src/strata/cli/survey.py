@@ -21,7 +21,7 @@ def survey(
     """Show device chain, file system, caches, processors, limits and load under PATH, with warnings."""
     from strata.app import outputs
     from strata.app import survey as app_survey
-    from strata.report.json_ import render_survey
+    from strata.report.json_ import render_part
     from strata.report.survey_text import survey_text
 
     if write is not None:
@@ -30,4 +30,4 @@ def survey(
     if write is not None:
         outputs.write_output(write, app_survey.draft_stack(found, path), toml=True)
         note(f"stack file drafted: {write}")
-    out(render_survey(found) if json else survey_text(found, width(), color()), json)
+    out(render_part("survey", "survey", found) if json else survey_text(found, width(), color()), json)

@@ -213,4 +213,4 @@ class WriteData(Part):
     @property
     def words(self) -> str:
         parts = (("compressible", self.compress_percent), ("repeating", self.dedupe_percent))
-        return ", ".join(f"{percent} % {name}" for name, percent in parts if percent) or "data all anew"
+        return ", ".join(f"{percent} % {name}" for name, percent in parts if percent) or "new data for every write"

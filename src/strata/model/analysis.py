@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from strata.model.base import Value
+from strata.model.base import Value, sparse
 from strata.model.caching import Caching
 from strata.model.counters import Readings
 from strata.model.ends import CycleCost, Flow, LatencySplit
@@ -79,28 +79,28 @@ class CellSummary(Value):
     counters: dict[str, float] = {}
     timeline: tuple[tuple[int, float, float], ...] = ()
     """(round, seconds from the start of the run, IOPS of that interval)."""
-    flushes: int = Field(default=0, exclude_if=lambda n: n == 0)
+    flushes: int = sparse(0)
     """Flushes that were counted; they are no part of ``ios``."""
-    flows: tuple[Flow, ...] = Field(default=(), exclude_if=lambda found: not found)
+    flows: tuple[Flow, ...] = sparse(())
     """Bytes at each place of the path for each byte the application moved."""
-    devices: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    devices: tuple[str, ...] = sparse(())
     """The block devices that the layer's requests reach, upper before lower."""
-    carriers: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    carriers: tuple[str, ...] = sparse(())
     """Those of ``devices`` that the data lies on itself: one, or several that share it."""
-    cycles: tuple[CycleCost, ...] = Field(default=(), exclude_if=lambda found: not found)
-    splits: tuple[LatencySplit, ...] = Field(default=(), exclude_if=lambda found: not found)
+    cycles: tuple[CycleCost, ...] = sparse(())
+    splits: tuple[LatencySplit, ...] = sparse(())
     """client = wire + server, where the far end told its times."""
-    notes: tuple[str, ...] = Field(default=(), exclude_if=lambda said: not said)
+    notes: tuple[str, ...] = sparse(())
     """Where the bytes do not add up, and steps of the wall clock."""
-    absent: tuple[str, ...] = Field(default=(), exclude_if=lambda why: not why)
+    absent: tuple[str, ...] = sparse(())
     """Counters that could not be read in any round, and why."""
-    flush_ns: dict[str, float] = Field(default={}, exclude_if=lambda times: not times)
+    flush_ns: dict[str, float] = sparse({})
     """Times of the flushes over all rounds: ``mean``, and the percentiles that their number supports."""
-    traces: tuple[TraceSummary, ...] = Field(default=(), exclude_if=lambda found: not found)
+    traces: tuple[TraceSummary, ...] = sparse(())
     """What reached the devices in an extra window, the upper device first."""
-    steadiness: Steadiness | None = Field(default=None, exclude_if=lambda found: found is None)
+    steadiness: Steadiness | None = sparse(None)
     """Over its time, where it was cut finely enough."""
-    tail: Tail | None = Field(default=None, exclude_if=lambda found: found is None)
+    tail: Tail | None = sparse(None)
 
     @property
     def name(self) -> str:
@@ -191,28 +191,19 @@ class Analysis(Value):
     checks: tuple[Check, ...]
     generator: Generator | None = None
     remotes: tuple[Remote, ...] = ()
-    foreign: tuple[ForeignIo, ...] = Field(default=(), exclude_if=lambda found: not found)
+    foreign: tuple[ForeignIo, ...] = sparse(())
     """What the devices did while nothing of ours ran."""
-    goals: tuple[GoalResult, ...] = Field(default=(), exclude_if=lambda goals: not goals)
-    devices: tuple[Device, ...] = Field(default=(), exclude_if=lambda devices: not devices)
+    goals: tuple[GoalResult, ...] = sparse(())
+    devices: tuple[Device, ...] = sparse(())
     """What the survey knows of the block devices under the test file, upper before lower."""
-    references: tuple[Reference, ...] = Field(default=(), exclude_if=lambda found: not found)
+    references: tuple[Reference, ...] = sparse(())
     """Cells against what they should give: a specification's before an earlier run's."""
 
     def reference(self, layer: str, workload_key: str, source: ReferenceSource | None = None) -> Reference | None:
         """What the cell is held against, its specification first; None where nothing is known."""
-        return next(
-            (
-                r
-                for r in self.references
-                if (r.layer, r.workload_key) == (layer, workload_key) and source in (None, r.source)
-            ),
-            None,
-        )
+        known = (r for r in self.references if (r.layer, r.workload_key) == (layer, workload_key))
+        return next((r for r in known if source in (None, r.source)), None)
 
     def summary(self, layer: str, workload_key: str) -> CellSummary | None:
         """The summary of one cell, None where it was not measured."""
-        for cell in self.cells:
-            if cell.layer == layer and cell.workload.key == workload_key:
-                return cell
-        return None
+        return next((c for c in self.cells if (c.layer, c.workload.key) == (layer, workload_key)), None)

@@ -11,7 +11,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, SecretStr, StringConstraints
 from pydantic_core import PydanticSerializationError
 
 from strata import parsing, units
@@ -48,6 +48,35 @@ class Value(BaseModel):
             return json.dumps(told, indent=indent, ensure_ascii=False, allow_nan=False)
 
 
+class WithPassword(Value):
+    """A value with an address whose password is kept beside it while it lives, and saved or printed with nothing."""
+
+    _password: SecretStr | None = PrivateAttr(default=None)
+
+    @property
+    def password(self) -> str | None:
+        """The password that stood in the address."""
+        return None if self._password is None else self._password.get_secret_value()
+
+    def with_password(self, password: str | None) -> Self:
+        """The same and this password for its address."""
+        made = self.model_copy()
+        made._password = None if password is None else SecretStr(password)
+        return made
+
+
+class OfCell(Value):
+    """What is said of one cell, by its two keys."""
+
+    layer: str
+    workload_key: str
+
+    @property
+    def name(self) -> str:
+        """``<layer>/<workload key>``, as in a plan."""
+        return f"{self.layer}/{self.workload_key}"
+
+
 def _as_text(told: Any) -> Any:
     """A JSON value whose texts can be encoded and whose numbers JSON knows."""
     if isinstance(told, dict):
@@ -59,12 +88,14 @@ def _as_text(told: Any) -> Any:
     return controls.halves(told) if isinstance(told, str) else told
 
 
+def sparse(default: Any, **constraints: Any) -> Any:
+    """A field that is not written where it says nothing: one that came later, so that older readers agree."""
+    return Field(default=default, exclude_if=lambda value: value == default, **constraints)
+
+
 def _without_secrets(words: Any) -> Any:
-    return secrets.hidden_line(words) if isinstance(words, (list, tuple)) and all(map(_is_text, words)) else words
-
-
-def _is_text(word: object) -> bool:
-    return isinstance(word, str)
+    texts = isinstance(words, (list, tuple)) and all(isinstance(word, str) for word in words)
+    return secrets.hidden_line(words) if texts else words
 
 
 RunId = Annotated[str, StringConstraints(pattern=rf"^{parsing.RUN_ID}$")]

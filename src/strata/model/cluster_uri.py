@@ -73,5 +73,5 @@ def _options(query: str, known: set[str]) -> dict[str, str]:
     for key in found:
         if key not in known:
             can = f" ({', '.join(sorted(known))} are)" if known else ""
-            raise ValueError(f"the option {key!r} is not known{can}")
+            raise ValueError(f"the option {key!r} is not supported{can}")
     return found

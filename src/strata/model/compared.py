@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from strata.model.base import Value
+from strata.model.base import OfCell, Value
 from strata.model.estimate import Estimate
 
 
@@ -67,7 +67,7 @@ class Gap(Value):
     b: float
 
 
-class CellCompared(Value):
+class CellCompared(OfCell):
     """One cell. ``iops`` and the ``shifts`` are B ÷ A; intervals are 95 % for this cell alone.
 
     ``p_difference`` and ``p_equivalence`` are adjusted for the number of cells (Holm). ``beyond_margin``: also shown
@@ -75,8 +75,6 @@ class CellCompared(Value):
     these intervals; None where it is not known. ``why`` says what kept it from being told.
     """
 
-    layer: str
-    workload_key: str
     label: str
     a: Estimate
     b: Estimate
@@ -90,11 +88,6 @@ class CellCompared(Value):
     caching: tuple[str, str] | None = None
     between_runs: float | None = None
     why: str | None = None
-
-    @property
-    def name(self) -> str:
-        """``<layer>/<workload key>``."""
-        return f"{self.layer}/{self.workload_key}"
 
 
 class ComparedRuns(Value):

@@ -6,13 +6,14 @@ import difflib
 import ipaddress
 import re
 import socket
+from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
-from pydantic import Field, PrivateAttr, SecretStr
+from pydantic import Field
 
 from strata.errors import UsageError
 from strata.model import cluster_uri, smb_uri
-from strata.model.base import Value
+from strata.model.base import WithPassword
 from strata.model.workload_options import CONNECTIONS_MOST
 from strata.schemes import SCHEMES, WRITTEN, EndpointKind
 from strata.schemes.declared import Scheme
@@ -27,7 +28,7 @@ REMOTE = frozenset(EndpointKind(name) for name in SCHEMES)
 """Kinds that are reached over connections."""
 
 
-class Endpoint(Value):
+class Endpoint(WithPassword):
     """``file:/path`` · ``block:/dev/x`` · ``null:`` · ``nbd://host:port/export`` · ``nbd+unix:///export?socket=/path``
     · ``smb://user@host:port/share/path`` · ``rbd:pool/image`` · ``gluster://host/volume/path``.
 
@@ -43,18 +44,6 @@ class Endpoint(Value):
     fd: int | None = Field(default=None, exclude=True, repr=False)
     """A descriptor of the file or device that this process holds open: the engine opens beside it, and not by the name,
     which may lead to another file by then. It is saved with nothing."""
-    _password: SecretStr | None = PrivateAttr(default=None)
-
-    @property
-    def password(self) -> str | None:
-        """The password that stood in the address. It is saved and printed with nothing."""
-        return None if self._password is None else self._password.get_secret_value()
-
-    def with_password(self, password: str | None) -> Endpoint:
-        """The same endpoint and this password for it."""
-        made = self.model_copy()
-        made._password = None if password is None else SecretStr(password)
-        return made
 
     @property
     def opened(self) -> str:
@@ -84,16 +73,14 @@ class Endpoint(Value):
         """Raises `UsageError` naming the scheme that was not understood."""
         secrets.know(uri)
         if controls.halves(uri) != uri:
-            raise UsageError(
-                "cannot use the endpoint", secrets.hidden(uri), "its name is not valid text in this locale (UTF-8)",
-                "rename it, or use another path",
-            )  # fmt: skip
+            why = "its name is not valid text in this locale (UTF-8)"
+            raise _refused(uri, why, "rename it, or use another path")
         scheme, _, rest = uri.partition(":")
         if scheme in ("file", "block"):
             path = rest.removeprefix("//")
             if not path.startswith("/"):
                 hint = f"write the full path: {scheme}:/…/{path}"
-                raise UsageError("cannot use the endpoint", uri, "the path is not absolute", hint)
+                raise _refused(uri, "the path is not absolute", hint)
             return cls(kind=EndpointKind(scheme), uri=f"{scheme}:{path}", path=path)
         if scheme == "null":
             return cls(kind=EndpointKind.NULL, uri="null:")
@@ -102,7 +89,7 @@ class Endpoint(Value):
             return (_with_login if found.login else _cluster if found.library else _remote)(uri, scheme, found)
         meant = difflib.get_close_matches(scheme.lower(), WRITTEN, 1)
         hint = f"write {WRITTEN[meant[0]]}" if meant else f"use one of: {', '.join(WRITTEN.values())}"
-        raise UsageError("cannot use the endpoint", secrets.hidden(uri), f"unknown scheme {scheme!r}", hint)
+        raise _refused(uri, f"unknown scheme {scheme!r}", hint)
 
 
 def address(host: str, port: int) -> str:
@@ -128,18 +115,20 @@ def is_loopback(host: str) -> bool:
     return (getattr(known, "ipv4_mapped", None) or known).is_loopback
 
 
+def _refused(uri: str, why: str, hint: str = "") -> UsageError:
+    return UsageError("cannot use the endpoint", secrets.hidden(uri), why, hint)
+
+
 def _with_login(uri: str, _word: str, scheme: Scheme) -> Endpoint:
     bare, password = smb_uri.split(uri)
     if (why := smb_uri.problem(bare)) is not None:
-        raise UsageError("cannot use the endpoint", secrets.hidden(uri), why, smb_uri.WRITE)
+        raise _refused(uri, why, smb_uri.WRITE)
     made = Endpoint(kind=EndpointKind(scheme.name), uri=bare, connections=smb_uri.connections(bare))
     return made.with_password(password)
 
 
 def _remote(uri: str, word: str, scheme: Scheme) -> Endpoint:
-    def refused(why: str) -> UsageError:
-        return UsageError("cannot use the endpoint", secrets.hidden(uri), why, f"write {scheme.forms[word]}")
-
+    refused = partial(_refused, uri, hint=f"write {scheme.forms[word]}")
     if secrets.spans(uri) or "@" in re.split("[/?#]", uri.partition("://")[2])[0]:
         raise refused(
             "its port is not a number"
@@ -161,17 +150,16 @@ def _remote(uri: str, word: str, scheme: Scheme) -> Endpoint:
         raise refused(why)
     connections = query.get("connections", ["1"])[0]
     if not connections.isdigit() or not 1 <= int(connections) <= CONNECTIONS_MOST:
-        raise UsageError("cannot use the endpoint", uri, f"connections={connections} is not in 1..{CONNECTIONS_MOST}")
+        raise _refused(uri, f"connections={connections} is not in 1..{CONNECTIONS_MOST}")
     return Endpoint(kind=EndpointKind(scheme.name), uri=uri, connections=int(connections))
 
 
 def _cluster(uri: str, word: str, scheme: Scheme) -> Endpoint:
     form, kind = scheme.forms[word], EndpointKind(scheme.name)
     if secrets.spans(uri):
-        why = "passwords, keys and ports that are not a number are not supported"
-        raise UsageError("cannot use the endpoint", secrets.hidden(uri), why, f"write {form}")
+        raise _refused(uri, "passwords, keys and ports that are not a number are not supported", f"write {form}")
     try:
         (cluster_uri.rbd if kind is EndpointKind.RBD else cluster_uri.gluster)(uri)
     except ValueError as e:
-        raise UsageError("cannot use the endpoint", uri, str(e), f"write {form}") from e
+        raise _refused(uri, str(e), f"write {form}") from e
     return Endpoint(kind=kind, uri=uri)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-
-from strata.model.base import Value
+from strata.model.base import Value, sparse
 from strata.model.estimate import Estimate
 
 
@@ -22,10 +20,10 @@ class Flow(Value):
     direction: str
     of: str
     per_byte: Estimate
-    per_io: Estimate | None = Field(default=None, exclude_if=lambda none: none is None)
-    device: str | None = Field(default=None, exclude_if=lambda none: none is None)
+    per_io: Estimate | None = sparse(None)
+    device: str | None = sparse(None)
     """The block device, where the place is one or a member of one; None in runs of earlier versions."""
-    member: str | None = Field(default=None, exclude_if=lambda none: none is None)
+    member: str | None = sparse(None)
     node: str | None = None
 
     @property

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from strata import units
 from strata.errors import UsageError
-from strata.model.base import Value
+from strata.model.base import Value, sparse
 from strata.model.workload import Workload
 
 
@@ -48,11 +48,11 @@ class Expect(Value):
 
     overhead_max: float | None = Field(default=None, ge=0, lt=1)
     source: str | None = None
-    faster: Faster | None = Field(default=None, exclude_if=lambda why: why is None)
-    iops: float | None = Field(default=None, gt=0, allow_inf_nan=False, exclude_if=lambda rate: rate is None)
-    latency: str | None = Field(default=None, exclude_if=lambda text: text is None)
-    bandwidth: str | None = Field(default=None, exclude_if=lambda text: text is None)
-    members: int | None = Field(default=None, ge=1, le=1024, exclude_if=lambda count: count is None)
+    faster: Faster | None = sparse(None)
+    iops: float | None = sparse(None, gt=0, allow_inf_nan=False)
+    latency: str | None = sparse(None)
+    bandwidth: str | None = sparse(None)
+    members: int | None = sparse(None, ge=1, le=1024)
 
     @field_validator("latency", mode="before")
     @classmethod

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import Field
-
 from strata import units
 from strata.model.analysis import CellSummary
-from strata.model.base import Value
+from strata.model.base import Value, sparse
 from strata.model.estimate import Estimate
 from strata.model.workload import Workload
 
@@ -59,11 +57,11 @@ class Prediction(Value):
     low: float
     high: float
     unit: str
-    cause: str | None = Field(default=None, exclude_if=lambda cause: cause is None)
-    layer: str | None = Field(default=None, exclude_if=lambda layer: layer is None)
-    idle: bool = Field(default=False, exclude_if=lambda idle: not idle)
-    rival: bool = Field(default=False, exclude_if=lambda rival: not rival)
-    at: float | None = Field(default=None, exclude_if=lambda at: at is None)
+    cause: str | None = sparse(None)
+    layer: str | None = sparse(None)
+    idle: bool = sparse(False)
+    rival: bool = sparse(False)
+    at: float | None = sparse(None)
 
     @property
     def words(self) -> str:
@@ -102,15 +100,15 @@ class Experiment(Value):
     changes: str
     prediction: Prediction
     otherwise: str
-    key: str = Field(default="", exclude_if=lambda key: not key)
-    reference_layer: str | None = Field(default=None, exclude_if=lambda layer: layer is None)
-    condition: Condition = Field(default=Condition.NONE, exclude_if=lambda c: c is Condition.NONE)
-    runtime_s: float | None = Field(default=None, exclude_if=lambda seconds: seconds is None)
+    key: str = sparse("")
+    reference_layer: str | None = sparse(None)
+    condition: Condition = sparse(Condition.NONE)
+    runtime_s: float | None = sparse(None)
     """Of each measurement, where it is another one than the run's."""
-    added_ns: float | None = Field(default=None, exclude_if=lambda ns: ns is None)
+    added_ns: float | None = sparse(None)
     """What a slowed layer takes longer for each request."""
-    predictions: tuple[Prediction, ...] = Field(default=(), exclude_if=lambda p: not p)
-    seconds: float = Field(default=0.0, exclude_if=lambda seconds: not seconds)
+    predictions: tuple[Prediction, ...] = sparse(())
+    seconds: float = sparse(0.0)
     """What it is expected to take."""
 
     @property

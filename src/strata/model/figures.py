@@ -74,40 +74,15 @@ KINDS: dict[str, tuple[Dimension, str]] = {
 }
 """Every kind of figure that a table may hold."""
 
-SETTINGS = frozenset(
-    {
-        "size",
-        "depth",
-        "threads",
-        "outstanding",
-        "percentile",
-        "cap",
-        "unit",
-        "align",
-        "count",
-        "cores",
-        "seed",
-        "rounds",
-    }
-)
+SETTINGS = frozenset({
+    "size", "depth", "threads", "outstanding", "percentile", "cap", "unit", "align", "count", "cores", "seed", "rounds",
+})  # fmt: skip
 """Kinds that are chosen and not read off: nothing was cut from them."""
 
-_SIZES: dict[str, tuple[tuple[str, float], ...]] = {
-    "B": (("B", 1),),
-    "": (("B", 1),),
-    "K": (("KiB", KIB),),
-    "M": (("MiB", MIB),),
-    "G": (("GiB", GIB),),
-    "T": (("TiB", TIB),),
-    "KiB": (("KiB", KIB),),
-    "MiB": (("MiB", MIB),),
-    "GiB": (("GiB", GIB),),
-    "TiB": (("TiB", TIB),),
-    "KB": (("KB", 1e3), ("KiB", KIB)),
-    "MB": (("MB", 1e6), ("MiB", MIB)),
-    "GB": (("GB", 1e9), ("GiB", GIB)),
-    "TB": (("TB", 1e12), ("TiB", TIB)),
-}
+_SIZES: dict[str, tuple[tuple[str, float], ...]] = {"B": (("B", 1),), "": (("B", 1),)}
+for _letter, _binary, _decimal in (("K", KIB, 1e3), ("M", MIB, 1e6), ("G", GIB, 1e9), ("T", TIB, 1e12)):
+    _SIZES[_letter] = _SIZES[f"{_letter}iB"] = ((f"{_letter}iB", _binary),)
+    _SIZES[f"{_letter}B"] = ((f"{_letter}B", _decimal), *_SIZES[_letter])
 _BITS = {"b/s": 1 / 8, "Kb/s": 1e3 / 8, "Mb/s": 1e6 / 8, "Gb/s": 1e9 / 8}
 _TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9}
 _CLOCKS = {"Hz": 1.0, "MHz": 1e6, "GHz": 1e9}

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field, model_validator
 
-from strata.model.base import Value
+from strata.model.base import Value, sparse
 from strata.model.cause import Cause as Cause  # noqa: PLC0414 - findings and causes are asked for together
 from strata.model.estimate import Estimate
 from strata.model.experiment import Experiment, ExperimentRecord, Outcome, Refusal
@@ -128,5 +128,5 @@ class Diagnosis(Value):
     verdict: Verdict
     findings: tuple[Finding, ...]
     ruled_out: tuple[RuledOut, ...]
-    story: tuple[ExperimentRecord, ...] = Field(default=(), exclude_if=lambda told: not told)
-    refused: tuple[Refusal, ...] = Field(default=(), exclude_if=lambda some: not some)
+    story: tuple[ExperimentRecord, ...] = sparse(())
+    refused: tuple[Refusal, ...] = sparse(())

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from strata.model.base import Value
+from strata.model.base import OfCell, Value
 from strata.model.compared import EnvironmentField
 from strata.model.estimate import Estimate
 
@@ -37,12 +37,10 @@ class ChangePoint(Value):
     environment: tuple[EnvironmentField, ...] = ()
 
 
-class CellHistory(Value):
+class CellHistory(OfCell):
     """One cell at one place over its runs, the oldest first. ``noise`` is the relative standard deviation between
     runs within a level, None with too few of them."""
 
-    layer: str
-    workload_key: str
     identity: str
     points: tuple[HistoryPoint, ...]
     changes: tuple[ChangePoint, ...] = ()
@@ -64,14 +62,12 @@ class GateOutcome(StrEnum):
     TOO_NOISY = "too noisy"
 
 
-class GateCell(Value):
+class GateCell(OfCell):
     """One cell. ``noise`` is what equal runs of it differ by (a relative standard deviation); None where the baseline
     has too few runs to show it, and the ratio then has no interval. ``detectable`` is the loss that would be found in
     95 of 100 cases with these runs; ``runs_needed`` how many runs of the candidate would find the asked one, None where
     no number up to the bound would."""
 
-    layer: str
-    workload_key: str
     baseline_iops: float
     candidate_iops: float
     ratio: Estimate
@@ -80,11 +76,6 @@ class GateCell(Value):
     detectable: float | None
     runs_needed: int | None
     outcome: GateOutcome
-
-    @property
-    def name(self) -> str:
-        """``<layer>/<workload key>``."""
-        return f"{self.layer}/{self.workload_key}"
 
 
 class Gate(Value):

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from strata.model.base import UnixNs, Value
+from strata.model.base import UnixNs, Value, sparse
 from strata.model.figures import Figure
 from strata.model.series import Series
 from strata.model.workload import Workload
@@ -18,11 +18,6 @@ SIDES = ("read", "write", "trim", "sync")
 """The directions that a tool may print by themselves."""
 COMPLETION = "completion"
 """The clock of times that lack the submission (fio's clat)."""
-
-
-def _few(default: Any) -> Any:
-    """A field that is not written where it says nothing."""
-    return Field(default=default, exclude_if=lambda value: value == default)
 
 
 class Measured(Value):
@@ -34,11 +29,11 @@ class Measured(Value):
     """
 
     figures: dict[str, Figure]
-    deviation: dict[str, Figure] = _few({})
-    histogram: str | None = _few(None)
-    errors: int | None = _few(None)
-    short: int | None = _few(None)
-    clock: str = _few("")
+    deviation: dict[str, Figure] = sparse({})
+    histogram: str | None = sparse(None)
+    errors: int | None = sparse(None)
+    short: int | None = sparse(None)
+    clock: str = sparse("")
 
     def base(self, key: str) -> float | None:
         """The figure in its base unit; None where it was not printed."""
@@ -66,21 +61,21 @@ class ImportedCell(Value):
 
     name: str
     line: int
-    asked: dict[str, Any] = _few({})
-    workload: Workload | None = _few(None)
-    incomplete: tuple[str, ...] = _few(())
-    words: dict[str, str] = _few({})
+    asked: dict[str, Any] = sparse({})
+    workload: Workload | None = sparse(None)
+    incomplete: tuple[str, ...] = sparse(())
+    words: dict[str, str] = sparse({})
     """Labels: target, I/O engine, host, …"""
-    seconds: float | None = _few(None)
-    sides: dict[str, Measured] = _few({})
-    total: Measured | None = _few(None)
-    cpu: dict[str, Figure] = _few({})
+    seconds: float | None = sparse(None)
+    sides: dict[str, Measured] = sparse({})
+    total: Measured | None = sparse(None)
+    cpu: dict[str, Figure] = sparse({})
     """Processor time: user, system, busy."""
-    points: tuple[Point, ...] = _few(())
-    parts: tuple[ImportedCell, ...] = _few(())
-    approximate: tuple[str, ...] = _few(())
-    errors: int | None = _few(None)
-    started_unix_ns: UnixNs | None = _few(None)
+    points: tuple[Point, ...] = sparse(())
+    parts: tuple[ImportedCell, ...] = sparse(())
+    approximate: tuple[str, ...] = sparse(())
+    errors: int | None = sparse(None)
+    started_unix_ns: UnixNs | None = sparse(None)
 
 
 class Imported(Value):
@@ -94,15 +89,15 @@ class Imported(Value):
     format: str
     tool: str
     version: str = ""
-    host: str = _few("")
-    command: str = _few("")
-    system: str = _few("")
-    started_unix_ns: UnixNs | None = _few(None)
-    settings: dict[str, float] = _few({})
+    host: str = sparse("")
+    command: str = sparse("")
+    system: str = sparse("")
+    started_unix_ns: UnixNs | None = sparse(None)
+    settings: dict[str, float] = sparse({})
     cells: tuple[ImportedCell, ...] = ()
-    counters: tuple[Series, ...] = _few(())
-    notes: tuple[str, ...] = _few(())
-    left_out: tuple[str, ...] = _few(())
+    counters: tuple[Series, ...] = sparse(())
+    notes: tuple[str, ...] = sparse(())
+    left_out: tuple[str, ...] = sparse(())
 
 
 class ImportSource(Value):
@@ -114,7 +109,7 @@ class ImportSource(Value):
     format: str
     tool: str
     version: str = ""
-    member: str = _few("")
+    member: str = sparse("")
 
 
 class FileOutcome(Value):

@@ -158,7 +158,5 @@ class MatrixResult(Value):
 
     def cell(self, layer: str, pattern: str, bs: int, iodepth: int) -> MatrixCell | None:
         """None where there is no such cell."""
-        for cell in self.cells:
-            if (cell.layer, cell.pattern, cell.bs, cell.iodepth) == (layer, pattern, bs, iodepth):
-                return cell
-        return None
+        at = (layer, pattern, bs, iodepth)
+        return next((c for c in self.cells if (c.layer, c.pattern, c.bs, c.iodepth) == at), None)

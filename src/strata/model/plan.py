@@ -9,7 +9,7 @@ from pydantic import Field
 
 from strata import units
 from strata.model.access import ByteRange
-from strata.model.base import RunId, Value
+from strata.model.base import RunId, Value, sparse
 from strata.model.matrix import MatrixAsk
 from strata.model.placement import Placement
 from strata.model.precondition import PreconditionBudget
@@ -51,9 +51,9 @@ class Step(Value):
     round: int
     cell: str
     kind: StepKind = StepKind.MEASURE
-    experiment: str = Field(default="", exclude_if=lambda label: not label)
+    experiment: str = sparse("")
     """Of which experiment it is, by `Experiment.label`."""
-    changed: bool = Field(default=False, exclude_if=lambda changed: not changed)
+    changed: bool = sparse(False)
     """Whether it is that experiment's changed cell, and not its reference."""
 
 
@@ -93,7 +93,7 @@ class Further(Value):
     seconds: float = Field(ge=0)
     bytes_written: int = Field(ge=0)
     detail: bool
-    whole_s: float | None = Field(default=None, exclude_if=lambda seconds: seconds is None)
+    whole_s: float | None = sparse(None)
     """Where the user set no budget: what follows ends so many seconds after the start of the run, as far as it can."""
 
 
@@ -123,12 +123,12 @@ class Plan(Value):
     placement: Placement | None = None
     cooldown_s: float = 0.0
     precondition: PreconditionBudget | None = None
-    profile: Profile | None = Field(default=None, exclude_if=lambda profile: profile is None)
+    profile: Profile | None = sparse(None)
     """Where the workloads come from, and how well they must be served."""
-    matrix: MatrixAsk | None = Field(default=None, exclude_if=lambda ask: ask is None)
+    matrix: MatrixAsk | None = sparse(None)
     """Where the run is a matrix: its steps are the first visits, further ones follow from what was measured."""
 
-    further: Further | None = Field(default=None, exclude_if=lambda further: further is None)
+    further: Further | None = sparse(None)
 
     @property
     def step_s(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from strata.model.base import Value
+from strata.model.base import OfCell, Value
 
 
 class PreconditionBudget(Value):
@@ -36,11 +36,9 @@ class WriteRound(Value):
         return self.bytes / self.seconds if self.seconds else 0.0
 
 
-class Preconditioned(Value):
+class Preconditioned(OfCell):
     """What preconditioning one workload came to. ``ended``: steady, bytes, time, stopped or failed (see ``error``)."""
 
-    layer: str
-    workload_key: str
     rounds: tuple[WriteRound, ...] = ()
     last: SteadyWindow | None = None
     ended: str

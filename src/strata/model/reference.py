@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from strata.model.base import Value
+from strata.model.base import OfCell
 from strata.model.estimate import Estimate
 
 
@@ -17,13 +17,11 @@ class ReferenceSource(StrEnum):
     """The same cell of the same place in an earlier run that was accepted, or whose verdict found nothing wrong."""
 
 
-class Reference(Value):
+class Reference(OfCell):
     """One cell against what it should give. ``iops`` of the reference, ``ratio`` = measured ÷ reference with its
     interval on logarithms; ``allowance``: the share that may be missing. ``of``: ``expect.iops``, or the earlier run.
     """
 
-    layer: str
-    workload_key: str
     source: ReferenceSource
     of: str
     iops: Estimate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.model.base import RunId, UnixNs, Value
+from strata.model.base import OfCell, RunId, UnixNs, Value
 from strata.model.place import BETWEEN
 from strata.model.run import Run, RunStatus
 
@@ -57,17 +57,10 @@ class Wanted(Value):
 EVERY = Wanted()
 
 
-class SeriesName(Value):
+class SeriesName(OfCell):
     """One cell at one place over all runs."""
 
-    layer: str
-    workload_key: str
     identity: str
-
-    @property
-    def cell(self) -> str:
-        """``<layer>/<workload key>``, as in a plan."""
-        return f"{self.layer}/{self.workload_key}"
 
     @property
     def stack(self) -> str:

@@ -120,7 +120,6 @@ class Disk:
     write_ns: float | None
     flushes: float | None
     flush_ns: float | None
-    merges_per_request: float | None
     requests_per_io: float | None
     read_bytes_per_byte: float | None
     write_bytes_per_byte: float | None
@@ -147,7 +146,6 @@ class Path:
     busy: float | None
     """Connections that had something to send, mean."""
     receiver_limited: float | None
-    sender_limited: float | None
 
 
 @dataclass(frozen=True)
@@ -245,7 +243,6 @@ class Resources:
         ios = reads + writes
         busy, under_way = of(blockdev.IO_SECONDS), of(blockdev.WEIGHTED_SECONDS)
         flushes = of(blockdev.FLUSHES)
-        merges = [m for c in (blockdev.READ_MERGES, blockdev.WRITE_MERGES) if (m := of(c)) is not None]
         return Disk(
             node=node,
             device=device,
@@ -259,7 +256,6 @@ class Resources:
             write_ns=_of_one(of(blockdev.WRITE_SECONDS), writes),
             flushes=flushes,
             flush_ns=_of_one(of(blockdev.FLUSH_SECONDS), flushes),
-            merges_per_request=sum(merges) / ios if merges and ios > 0 else None,
             requests_per_io=ios / self.iops if self.iops > 0 else None,
             read_bytes_per_byte=self._each_byte(read_bytes),
             write_bytes_per_byte=self._each_byte(write_bytes),
@@ -286,7 +282,6 @@ class Resources:
                     retransmits=self.told.total(tcp.RETRANSMITS, **who),
                     busy=self.told.total(tcp.BUSY, **who),
                     receiver_limited=self.told.total(tcp.RECEIVER_LIMITED, **who),
-                    sender_limited=self.told.total(tcp.SENDER_LIMITED, **who),
                 )
             )
         return tuple(sorted(found, key=lambda p: -(p.least_rtt_ns or 0.0)))

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from strata.model.base import Value
+from strata.model.base import Value, sparse
 from strata.model.caching import Caching
 from strata.model.series import Series
 from strata.model.trace import TraceSummary
@@ -228,16 +228,16 @@ class CellResult(Value):
     workload_key: str
     result: EngineResult | None
     counters: tuple[Series, ...] = ()
-    absent: tuple[str, ...] = Field(default=(), exclude_if=lambda why: not why)
+    absent: tuple[str, ...] = sparse(())
     """Counters that could not be read, and why."""
-    server: ServerTimes | None = Field(default=None, exclude_if=lambda times: times is None)
-    devices: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    server: ServerTimes | None = sparse(None)
+    devices: tuple[str, ...] = sparse(())
     """The block devices that the layer's requests reach, upper before lower; none in runs of earlier versions."""
-    carriers: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    carriers: tuple[str, ...] = sparse(())
     """Those of ``devices`` that the data lies on itself: one, or several that share it (btrfs)."""
     error: str | None = None
-    experiment: str = Field(default="", exclude_if=lambda label: not label)
+    experiment: str = sparse("")
     """Of which experiment it is (kind ``confirm``), and ``changed`` which of its two cells."""
-    changed: bool = Field(default=False, exclude_if=lambda changed: not changed)
-    traces: tuple[TraceSummary, ...] = Field(default=(), exclude_if=lambda found: not found)
+    changed: bool = sparse(False)
+    traces: tuple[TraceSummary, ...] = sparse(())
     """Of a window of its own (kind ``trace``): one for each device, the upper one first."""

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from strata.model.analysis import Analysis, Generator, Remote
-from strata.model.base import CommandLine, RunId, UnixNs, Value
+from strata.model.base import CommandLine, RunId, UnixNs, Value, sparse
 from strata.model.finding import Diagnosis
 from strata.model.foreign_io import ForeignIo
 from strata.model.imported import Imported, ImportSource
@@ -105,25 +105,25 @@ class Run(Value):
     data: DataSet | None = None
     generator: Generator | None = None
     remotes: tuple[Remote, ...] = ()
-    foreign: tuple[ForeignIo, ...] = Field(default=(), exclude_if=lambda found: not found)
+    foreign: tuple[ForeignIo, ...] = sparse(())
     """Of every device that is sampled, while nothing of ours reached it: beside the generator's own measurement."""
     noise: NoiseProbe | None = None
     message: str | None = None
     preconditions: tuple[Preconditioned, ...] = ()
-    pooled: PooledNoise | None = Field(default=None, exclude_if=lambda noise: noise is None)
+    pooled: PooledNoise | None = sparse(None)
     """The noise of this host and device as the run showed it: the prior of later ones at ``pooled_at``."""
-    pooled_at: str = Field(default="", exclude_if=lambda place: not place)
-    earlier: PooledNoise | None = Field(default=None, exclude_if=lambda noise: noise is None)
+    pooled_at: str = sparse("")
+    earlier: PooledNoise | None = sparse(None)
     """What earlier runs had shown when this one began."""
-    matrix_end: MatrixEnd | None = Field(default=None, exclude_if=lambda end: end is None)
+    matrix_end: MatrixEnd | None = sparse(None)
     """Of a matrix that was measured to its end, or until somebody stopped it."""
-    label: Label = Field(default=Label(), exclude_if=lambda label: label == Label())
-    mark: str | None = Field(default=None, exclude_if=lambda mark: mark is None)
+    label: Label = sparse(Label())
+    mark: str | None = sparse(None)
     """The uuid in the mark of the one file that a matrix of an endpoint drives: going on takes no other."""
 
-    source: ImportSource | None = Field(default=None, exclude_if=lambda source: source is None)
+    source: ImportSource | None = sparse(None)
     """Of figures that another tool measured: the file they were read from. ``imported`` is all that it says."""
-    imported: Imported | None = Field(default=None, exclude_if=lambda found: found is None)
+    imported: Imported | None = sparse(None)
 
 
 class Report(Value):

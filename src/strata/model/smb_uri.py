@@ -44,7 +44,7 @@ def problem(uri: str) -> str | None:
         return "the path of a file below the share is missing"
     for key, value in parse_qsl(parts.query, keep_blank_values=True):
         if key not in OPTIONS:
-            return f"the option {key!r} is not known ({', '.join(OPTIONS)} are)"
+            return f"the option {key!r} is not supported ({', '.join(OPTIONS)} are)"
         if not OPTIONS[key].fullmatch(value):
             return f"the option {key} cannot be {value!r}"
     return None

@@ -6,20 +6,12 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Any
 
-from pydantic import (
-    Field,
-    ModelWrapValidatorHandler,
-    PrivateAttr,
-    SecretStr,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, ModelWrapValidatorHandler, SecretStr, ValidationError, field_validator, model_validator
 
 from strata import parsing
 from strata.errors import PROBLEMS_SHOWN, UsageError
 from strata.model import smb_uri
-from strata.model.base import Value
+from strata.model.base import Value, WithPassword, sparse
 from strata.model.endpoint import Endpoint
 from strata.model.expect import Expect
 from strata.model.toml_words import line_of, outer_line, problems, unknown
@@ -46,8 +38,8 @@ class Node(Value):
     name: Name
     owner: bool = False
     netns: str | None = None
-    smb_conf: str | None = Field(default=None, exclude_if=lambda path: path is None)
-    counters: str | None = Field(default=None, exclude_if=lambda url: url is None)
+    smb_conf: str | None = sparse(None)
+    counters: str | None = sparse(None)
 
     @field_validator("counters")
     @classmethod
@@ -58,7 +50,7 @@ class Node(Value):
         return url
 
 
-class Layer(Value):
+class Layer(WithPassword):
     """One station at which I/O can be issued.
 
     ``on`` names what its requests go through next (none: it is a ground; several: paths or members), ``against`` what
@@ -72,7 +64,6 @@ class Layer(Value):
     on: tuple[Name, ...] = Field(default=(), max_length=LAYERS_MOST)
     against: tuple[Name, ...] = Field(default_factory=lambda given: given.get("on", ()), max_length=LAYERS_MOST)
     expect: Expect = Expect()
-    _password: SecretStr | None = PrivateAttr(default=None)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -90,14 +81,7 @@ class Layer(Value):
     @property
     def target(self) -> Endpoint:
         """The parsed endpoint. Raises `UsageError`."""
-        found = Endpoint.parse(self.endpoint)
-        return found if self._password is None else found.with_password(self._password.get_secret_value())
-
-    def with_password(self, password: str | None) -> Layer:
-        """The same layer and this password for its endpoint."""
-        made = self.model_copy()
-        made._password = None if password is None else SecretStr(password)
-        return made
+        return Endpoint.parse(self.endpoint).with_password(self.password)
 
 
 class Stack(Value):
@@ -137,10 +121,7 @@ class Stack(Value):
 
     def layer(self, name: str) -> Layer:
         """The layer of that name. Raises `KeyError`."""
-        for layer in self.layers:
-            if layer.name == name:
-                return layer
-        raise KeyError(name)
+        return {layer.name: layer for layer in self.layers}[name]
 
     def endpoint_of(self, layer: Layer) -> Endpoint:
         """The layer's endpoint as its node reaches it. Raises `UsageError`."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-
-from strata.model.base import Value
+from strata.model.base import Value, sparse
 from strata.model.estimate import Estimate
 
 
@@ -21,7 +19,7 @@ class Episodes(Value):
     length_s: float
     longest_s: float
     factor: float | None = None
-    period_s: float | None = Field(default=None, exclude_if=lambda seconds: seconds is None)
+    period_s: float | None = sparse(None)
 
 
 class Cliff(Value):
@@ -50,7 +48,7 @@ class Tail(Value):
     slowest_share: float
     far_ios: float = 0.0
     far_time: float = 0.0
-    far_ns: float | None = Field(default=None, exclude_if=lambda ns: ns is None)
+    far_ns: float | None = sparse(None)
 
 
 class Steadiness(Value):
@@ -65,8 +63,8 @@ class Steadiness(Value):
     bins: int
     spread: float
     drift: Estimate | None = None
-    stalls: Episodes | None = Field(default=None, exclude_if=lambda found: found is None)
+    stalls: Episodes | None = sparse(None)
     """Nothing was done although I/Os were outstanding, for three times the median time of an I/O at least."""
-    slow: Episodes | None = Field(default=None, exclude_if=lambda found: found is None)
+    slow: Episodes | None = sparse(None)
     """Two levels that take turns."""
-    cliff: Cliff | None = Field(default=None, exclude_if=lambda found: found is None)
+    cliff: Cliff | None = sparse(None)

@@ -192,18 +192,20 @@ class TraceFigures(Value):
     devices: tuple[DeviceTrace, ...]
 
     @property
+    def _upper(self) -> DeviceTrace | None:
+        return next((d for d in self.devices if d.requests), None)
+
+    @property
     def added_ns(self) -> float | None:
         """What writing the events added to an I/O of the uppermost device that saw any; None without I/Os."""
-        upper = next((d for d in self.devices if d.requests), None)
-        return EVENT_NS * self.events / upper.requests if upper is not None else None
+        return EVENT_NS * self.events / self._upper.requests if self._upper is not None else None
 
     @property
     def added_share(self) -> float | None:
         """The same as a share of the median time from its entrance to its end there, as it was seen."""
-        upper = next((d for d in self.devices if d.requests), None)
-        if upper is None or self.added_ns is None:
+        if self._upper is None or self.added_ns is None:
             return None
-        half = max((upper.read, upper.write), key=lambda h: h.issued.ios)
+        half = max((self._upper.read, self._upper.write), key=lambda h: h.issued.ios)
         took = sum(t.p50_ns for t in (half.service, half.wait) if t is not None)
         return self.added_ns / took if took else None
 
@@ -335,10 +337,7 @@ def _short(half: Half) -> OrderSummary:
         requests=half.issued.ios,
         entered=half.entered.ios,
         bytes=half.issued.bytes,
-        strict_share=order.strict_share,
-        windowed_share=order.windowed_share,
-        backward_share=order.backward_share,
-        reordered_share=order.reordered_share,
+        **{name: share for name, share in order if name.endswith("_share")},
         mean_extent=order.mean_extent,
         max_extent=order.max_extent,
         service_mean_ns=service.mean_ns if service else None,

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from strata import units
 from strata.model.access import SEQUENTIAL, BsSplit, ByteRange, Once, Order, Strided, WriteData, exact
-from strata.model.base import Value
+from strata.model.base import Value, sparse
 from strata.model.rw import Rw
 from strata.model.workload_options import bounds
-
-
-def _added(default: Any, **constraints: Any) -> Any:
-    """A field that came later: not written where it says nothing, so that older readers and stored runs agree."""
-    return Field(default=default, exclude_if=lambda value: value == default, **constraints)
 
 
 class Sync(StrEnum):
@@ -85,7 +80,7 @@ class ClosedLoop(Value):
 
     kind: Literal["closed"] = "closed"
     iodepth: int = Field(**bounds("iodepth"))
-    limits: Limits | None = _added(None)
+    limits: Limits | None = sparse(None)
 
 
 class OpenLoop(Value):
@@ -98,7 +93,7 @@ class OpenLoop(Value):
     iops: float = Field(**bounds("rate_iops"))
     process: Literal["constant", "poisson"] = "constant"
     iodepth: int = Field(default=256, **bounds("iodepth"))
-    burst: int = _added(1, **bounds("burst"))
+    burst: int = sparse(1, **bounds("burst"))
 
 
 Arrival = Annotated[ClosedLoop | OpenLoop, Field(discriminator="kind")]
@@ -120,19 +115,19 @@ class Workload(Value):
     rwmixread: int | None = Field(default=None, **bounds("rwmixread"))
     direct: bool = True
     sync: Sync = Sync.NONE
-    cache: Cache = _added(Cache.AS_FOUND)
+    cache: Cache = sparse(Cache.AS_FOUND)
     seed: int = 1
-    order: Order | None = _added(None)
-    bssplit: BsSplit | None = _added(None)
-    rwmix_run: int = _added(1, **bounds("rwmix_run"))
-    align: int | None = _added(None, **bounds("blockalign"))
-    misalign: int = _added(0, **bounds("misalign"))
-    range: ByteRange | None = _added(None)
-    fsync: int = _added(0, **bounds("fsync"))
-    fdatasync: int = _added(0, **bounds("fdatasync"))
-    data: WriteData | None = _added(None)
-    shares: tuple[Annotated[int, Field(ge=0)], ...] = _added(())
-    deal: Literal["share", "thread"] = _added("share")
+    order: Order | None = sparse(None)
+    bssplit: BsSplit | None = sparse(None)
+    rwmix_run: int = sparse(1, **bounds("rwmix_run"))
+    align: int | None = sparse(None, **bounds("blockalign"))
+    misalign: int = sparse(0, **bounds("misalign"))
+    range: ByteRange | None = sparse(None)
+    fsync: int = sparse(0, **bounds("fsync"))
+    fdatasync: int = sparse(0, **bounds("fdatasync"))
+    data: WriteData | None = sparse(None)
+    shares: tuple[Annotated[int, Field(ge=0)], ...] = sparse(())
+    deal: Literal["share", "thread"] = sparse("share")
 
     @model_validator(mode="after")
     def _sound(self) -> Workload:
@@ -282,7 +277,7 @@ class Workload(Value):
     def _pace(self) -> list[tuple[str, str]]:
         arrival = self.arrival
         if isinstance(arrival, OpenLoop):
-            asked = (f"{arrival.iops:g}iops-{arrival.process}", f"{units.count(arrival.iops)} IOPS asked")
+            asked = (f"{arrival.iops:g}iops-{arrival.process}", f"{units.count(arrival.iops)} IOPS requested")
             return [asked, *[(f"burst{arrival.burst}", f"bursts of {arrival.burst}")] * (arrival.burst > 1)]
         limits = [] if arrival.limits is None else [(arrival.limits.key, arrival.limits.words)]
         return [(f"qd{arrival.iodepth}", f"depth {arrival.iodepth}"), *limits]
@@ -293,7 +288,7 @@ class Workload(Value):
         if self.align is not None:
             found.append((f"align{exact(self.align)}", f"aligned to {units.size(self.align)}"))
         if self.misalign:
-            found.append((f"off{exact(self.misalign)}", f"{units.size(self.misalign)} off alignment"))
+            found.append((f"off{exact(self.misalign)}", f"misaligned by {units.size(self.misalign)}"))
         if self.range is not None:
             found.append((self.range.key, self.range.words))
         for name, every in (("fsync", self.fsync), ("fdatasync", self.fdatasync)):
@@ -303,6 +298,6 @@ class Workload(Value):
             found.append((self.data.key, self.data.words))
         if self.shares:
             shares = ":".join(map(str, self.shares))
-            dealt = ", a target to each thread" if self.deal == "thread" else ""
+            dealt = ", one target per thread" if self.deal == "thread" else ""
             found.append((f"targets{shares}{'-dealt' * bool(dealt)}", f"{len(self.shares)} targets {shares}{dealt}"))
         return found

@@ -44,7 +44,7 @@ _STANDS = {Standing.SHOWN: "Shown", Standing.SUGGESTED: "Suggested", Standing.OP
 
 def _conclusion(found: Conclusion, width: int, paint: Paint) -> list[str]:
     """What the rows show together, how far, and what would tell more."""
-    lines = [paint(x, "bold") for x in wrap(f"{_STANDS[found.standing]}: {found.says}", width, "", "  ")]
+    lines = paint.lines(wrap(f"{_STANDS[found.standing]}: {found.says}", width, "", "  "), "bold")
     lines += wrap(found.because, width, "  ", "  ")
     if found.missing:
         lines += wrap(f"Not in these figures: {'; '.join(found.missing)}", width, "  ", "    ")
@@ -53,7 +53,7 @@ def _conclusion(found: Conclusion, width: int, paint: Paint) -> list[str]:
 
 def _verdict(checked: Checked, verdict: Verdict, width: int, paint: Paint) -> list[str]:
     """What the rules of a diagnosis say of the layers in the table."""
-    lines = [paint(x, "bold") for x in wrap(f"These layers: {verdict.headline}", width, "", "  ")]
+    lines = paint.lines(wrap(f"These layers: {verdict.headline}", width, "", "  "), "bold")
     lines += wrap(verdict.explanation, width, "  ", "  ")
     if checked.experiment is not None:
         changed = f"{checked.experiment.workload.label} at {checked.experiment.layer}"

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from strata import units
-from strata.model.compared import CellCompared, Change, ComparedRuns, Fairness, Shift
+from strata.model.compared import CellCompared, Change, ComparedRuns, EnvironmentField, Fairness, Shift
 from strata.model.estimate import Estimate
 from strata.report import figures
+from strata.report.text_layout import Paint, table
+
+WIDE, NARROW = 120, (0, 1, 4, 6, 7)
+"""From this width on a table of cells has all its columns, below it these."""
+_ORDER = (Change.SLOWER, Change.FASTER, Change.CANNOT_TELL, Change.EQUIVALENT)
 
 MARK = {Change.SLOWER: "▼", Change.FASTER: "▲", Change.CANNOT_TELL: "?", Change.EQUIVALENT: "="}
 """Never by colour alone."""
@@ -20,6 +27,28 @@ def headline(compared: ComparedRuns) -> str:
             within = f" within {figures.percent(compared.margin)}" if change is Change.EQUIVALENT else ""
             words.append(f"{counts[change]} {change.value}{within}")
     return f"{figures.plural(len(compared.cells), 'cell')}: {', '.join(words)}"
+
+
+def by_change(cells: Iterable[CellCompared]) -> list[CellCompared]:
+    """What changed most comes first."""
+    return sorted(cells, key=lambda c: (_ORDER.index(c.verdict), -abs(c.iops.value - 1)))
+
+
+def changed(cells: Iterable[CellCompared]) -> list[CellCompared]:
+    """Those whose change is shown."""
+    return [c for c in cells if c.verdict in (Change.SLOWER, Change.FASTER)]
+
+
+def cell_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str | None], width: int, paint: Paint
+) -> list[str]:
+    """Layer, workload, five columns of figures and a verdict: the least of it below `WIDE`. ``styles``: of each row."""
+    kept = range(len(head)) if width >= WIDE else NARROW
+    made = table(
+        [head[i] for i in kept], [[row[i] for i in kept] for row in rows], width,
+        numeric=frozenset(n for n, i in enumerate(kept) if 2 <= i <= 6), elastic=frozenset({0, 1}),
+    )  # fmt: skip
+    return [paint(made[0], "bold"), *(paint(x, s) if s else x for x, s in zip(made[1:], styles, strict=True))]
 
 
 def change(estimate: Estimate) -> str:
@@ -86,12 +115,14 @@ def remarks(compared: ComparedRuns) -> list[str]:
     return said
 
 
+def recorded(f: EnvironmentField) -> tuple[str, str, str]:
+    """(field, A, B)."""
+    return f.name, f.a or "not recorded", f.b or "not recorded"
+
+
 def differing(compared: ComparedRuns) -> list[tuple[str, str, str, str]]:
     """(field, A, B, what it does) for the environment's fields that are not the same, and caching of single cells."""
-    rows = [
-        (f.name, f.a or "not recorded", f.b or "not recorded", f.fairness.value)
-        for f in compared.differing
-    ]  # fmt: skip
+    rows = [(*recorded(f), f.fairness.value) for f in compared.differing]
     cells = [c for c in compared.cells if c.caching is not None]
     for one in dict.fromkeys(c.caching for c in cells if c.caching is not None):
         count = sum(c.caching == one for c in cells)

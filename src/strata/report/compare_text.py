@@ -6,19 +6,17 @@ from strata import units
 from strata.model.compared import CellCompared, Change, ComparedRuns
 from strata.report import compare_lines as lines
 from strata.report import figures
-from strata.report.markdown import escape, gfm
+from strata.report.markdown import bullets, escape, folded, gfm
 from strata.report.text_layout import Paint, field, table, wrap
 
-WIDE = 120
 DETAILED = 8
 _STYLE = {Change.SLOWER: "red", Change.FASTER: "green", Change.CANNOT_TELL: "yellow"}
-_ORDER = {Change.SLOWER: 0, Change.FASTER: 1, Change.CANNOT_TELL: 2, Change.EQUIVALENT: 3}
 
 
 def compare_text(compared: ComparedRuns, width: int, color: bool = False) -> str:
     """The whole of it in at most ``width`` columns, without a trailing newline."""
     paint = Paint(color)
-    out = [paint(x, "bold") for x in wrap(lines.headline(compared), width)]
+    out = paint.lines(wrap(lines.headline(compared), width), "bold")
     for name, side in (("A", compared.a), ("B", compared.b)):
         told = f"{side.run} 路 {side.stack} 路 {figures.plural(side.rounds, 'round')}"
         out += field(name, f"{told} 路 {figures.utc(side.created_unix_ns)}", width, column=1)
@@ -39,17 +37,8 @@ def compare_text(compared: ComparedRuns, width: int, color: bool = False) -> str
 
 def _cells(compared: ComparedRuns, width: int, paint: Paint) -> list[str]:
     head = ["layer", "workload", "IOPS A", "IOPS B", "IOPS, B against A", "p50", "p99", "verdict"]
-    rows = [_row(c, compared.margin, short=width < WIDE) for c in compared.cells]
-    keep = list(range(len(head))) if width >= WIDE else [0, 1, 4, 6, 7]
-    made = table(
-        [head[i] for i in keep],
-        [[row[i] for i in keep] for row in rows],
-        width,
-        numeric=frozenset(n for n, i in enumerate(keep) if i in (2, 3, 4, 5, 6)),
-        elastic=frozenset({0, 1}),
-    )
-    styles = [_STYLE.get(c.verdict) for c in compared.cells]
-    return [paint(made[0], "bold"), *(paint(x, s) if s else x for x, s in zip(made[1:], styles, strict=True))]
+    rows = [_row(c, compared.margin, short=width < lines.WIDE) for c in compared.cells]
+    return lines.cell_table(head, rows, [_STYLE.get(c.verdict) for c in compared.cells], width, paint)
 
 
 def _row(cell: CellCompared, margin: float, *, short: bool) -> list[str]:
@@ -68,11 +57,11 @@ def _row(cell: CellCompared, margin: float, *, short: bool) -> list[str]:
 
 def _details(compared: ComparedRuns, width: int, paint: Paint) -> list[str]:
     """Where the latency moved, for the cells that changed most."""
-    changed = [c for c in compared.cells if c.verdict in (Change.SLOWER, Change.FASTER)]
-    shown = sorted(changed, key=lambda c: (_ORDER[c.verdict], -abs(c.iops.value - 1)))[:DETAILED]
+    changed = lines.by_change(lines.changed(compared.cells))
+    shown = changed[:DETAILED]
     out: list[str] = []
     for cell in shown:
-        out += ["", *(paint(x, "bold") for x in wrap(f"{cell.layer} 路 {cell.label}", width))]
+        out += ["", *paint.lines(wrap(f"{cell.layer} 路 {cell.label}", width), "bold")]
         for line in lines.where_moved(cell):
             out += wrap(line, width, "  ", "    ")
     if len(changed) > len(shown):
@@ -86,7 +75,7 @@ _MARK = {Change.SLOWER: "馃敶 ", Change.FASTER: "馃煝 ", Change.CANNOT_TELL: "鈿
 def compare_markdown(compared: ComparedRuns) -> str:
     """Headline, table, where it moved, and the environment; a trailing newline is not added."""
     blocks = [f"### Strata: {escape(lines.headline(compared))}", _sides(compared), _table(compared), _moved(compared)]
-    blocks += [_environment(compared), "\n".join(f"- {escape(r)}" for r in lines.remarks(compared))]
+    blocks += [_environment(compared), bullets(lines.remarks(compared))]
     return "\n\n".join(b for b in blocks if b)
 
 
@@ -108,13 +97,9 @@ def _table(compared: ComparedRuns) -> str:
 
 def _moved(compared: ComparedRuns) -> str:
     parts = []
-    for cell in compared.cells:
-        if cell.verdict in (Change.SLOWER, Change.FASTER):
-            points = "\n".join(f"- {escape(x)}" for x in lines.where_moved(cell))
-            parts.append(f"**{escape(cell.layer)} 路 {escape(cell.label)}**\n\n{points}")
-    if not parts:
-        return ""
-    return "<details><summary>Where the latency moved</summary>\n\n" + "\n\n".join(parts) + "\n\n</details>"
+    for cell in lines.changed(compared.cells):
+        parts.append(f"**{escape(cell.layer)} 路 {escape(cell.label)}**\n\n{bullets(lines.where_moved(cell))}")
+    return folded("Where the latency moved", "\n\n".join(parts)) if parts else ""
 
 
 def _environment(compared: ComparedRuns) -> str:

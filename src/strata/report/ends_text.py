@@ -44,9 +44,9 @@ def end_words(cost: CycleCost) -> str:
 
 def split_words(split: LatencySplit) -> str:
     """``read: 534 µs = 212 µs target + 322 µs wire``, each with its interval's half-width where there is one."""
-    parts = [_time(e) for e in (split.client_ns, split.server_ns, split.wire_ns)]
+    parts = [figures.measured(e) for e in (split.client_ns, split.server_ns, split.wire_ns)]
     text = f"{split.direction}: {parts[0]} = {parts[1]} {split.server} + {parts[2]} wire"
-    return text if split.null_ns is None else f"{text} ({_time(split.null_ns)} with a null server)"
+    return text if split.null_ns is None else f"{text} ({figures.measured(split.null_ns)} with a null server)"
 
 
 def percentile_words(split: LatencySplit) -> str:
@@ -56,8 +56,3 @@ def percentile_words(split: LatencySplit) -> str:
         f"{units.duration(p.server_ns.value)} at the {split.server}"
         for p in split.percentiles
     )
-
-
-def _time(e: Estimate) -> str:
-    text = units.duration(e.value) if e.value >= 0 else figures.signed_duration(e.value)
-    return f"{text} {figures.share_error(e)}".rstrip()

@@ -111,10 +111,6 @@ def _under(experiment: Experiment) -> str:
 
 def _fate(told: ExperimentRecord, p: Prediction) -> PredictionResult:
     name = f"{p.layer}: {p.cause}" if p.cause else "the finding"
-    return (
-        PredictionResult.AGREED
-        if name in told.agreed
-        else PredictionResult.FELL
-        if name in told.fell
-        else PredictionResult.OPEN
-    )
+    if name in told.agreed:
+        return PredictionResult.AGREED
+    return PredictionResult.FELL if name in told.fell else PredictionResult.OPEN

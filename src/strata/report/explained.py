@@ -176,8 +176,8 @@ def _finding(one: ExplainedFinding, report: Report, width: int, paint: Paint) ->
     """What the paragraph has said already is not said again."""
     f, verdict = one.finding, report.diagnosis.verdict
     title = answer.of_layer(f.layer, f.title)
-    out = [paint(x, "bold") for x in wrap(f"{title} · confidence {f.confidence:.2f} ({f.id})", width,
-                                          f"{one.number}  ", "   ")]  # fmt: skip
+    head = wrap(f"{title} · confidence {f.confidence:.2f} ({f.id})", width, f"{one.number}  ", "   ")
+    out = paint.lines(head, "bold")
     out += wrap(f.explanation, width, "   ") if f != answer.own(report.diagnosis) else []
     out += _rows(one, width, paint)
     out += _evidence(f.evidence, width, paint)
@@ -200,7 +200,7 @@ def _evidence(some: tuple[Evidence, ...], width: int, paint: Paint) -> list[str]
     out = ["", paint("   Evidence", "bold")] if some else []
     for e in some:
         out += wrap(f"{words.EVIDENCE[e.kind]}: {e.statement}", width, "   ", "     ")
-        out += [paint(x, "dim") for x in wrap(_cells(e.cells), width, "     ")]
+        out += paint.lines(wrap(_cells(e.cells), width, "     "), "dim")
     return out
 
 

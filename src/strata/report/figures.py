@@ -9,29 +9,19 @@ from datetime import UTC, datetime
 from strata import units
 from strata.model.estimate import Estimate
 
-_RATIOS = frozenset({"", "1", "ratio"})
-_IOPS = frozenset({"iops", "io/s", "1/s", "per second"})
-_RATES = frozenset({"bytes/s", "b/s", "bytes_per_second", "bytes per second"})
-
-
 WIDE = 0.1
 """From this half-width on, as a share of the value, an interval is told by its two ends: it is made on logarithms, the
 ends are not alike any more, and one ± for both would end in zero, or below, where no rate or time can be."""
 
 
-def number(value: float, decimals: int) -> str:
-    """``value`` with a fixed number of decimals."""
-    return f"{value:.{decimals}f}"
-
-
-def ratio_decimals(value: float) -> int:
+def _ratio_decimals(value: float) -> int:
     """Two decimals, three where two would leave a single digit (0.047)."""
     return 3 if 0 < abs(value) < 0.1 else 2
 
 
 def ratio(estimate: Estimate) -> str:
     """``1.02``, ``0.047``."""
-    return number(estimate.value, ratio_decimals(estimate.value))
+    return f"{estimate.value:.{_ratio_decimals(estimate.value)}f}"
 
 
 def ratio_error(estimate: Estimate) -> str:
@@ -41,10 +31,10 @@ def ratio_error(estimate: Estimate) -> str:
     """
     if estimate.low is None or estimate.high is None:
         return ""
-    decimals = ratio_decimals(estimate.value)
+    decimals = _ratio_decimals(estimate.value)
     scale = 10**decimals
     ends = math.floor(estimate.low * scale + 1e-9) / scale, math.ceil(estimate.high * scale - 1e-9) / scale
-    return "–".join(number(end, decimals).removeprefix("0") for end in ends)
+    return "–".join(f"{end:.{decimals}f}".removeprefix("0") for end in ends)
 
 
 def share_error(estimate: Estimate) -> str:
@@ -76,21 +66,21 @@ def signed_duration(ns: float) -> str:
 
 
 def amount(value: float, unit: str) -> str:
-    """A value in its unit, scaled for people: knows ns, IOPS, bytes, bytes per second, shares and ratios."""
-    kind = unit.strip().lower()
-    if kind == "ns":
+    """A value in its unit, scaled for people: knows ns, bytes per second, shares and ratios; the rest is counted."""
+    if unit == "ns":
         return units.duration(value) if value >= 0 else signed_duration(value)
-    if kind in _IOPS:
-        return f"{units.count(value)} IOPS"
-    if kind in _RATES:
+    if unit in ("B/s", "bytes/s"):
         return units.rate(value)
-    if kind in ("bytes", "b"):
-        return units.size(value)
-    if kind == "share":
+    if unit == "share":
         return percent(value)
-    if kind in _RATIOS:
-        return number(value, ratio_decimals(value))
+    if unit in ("ratio", "1"):
+        return f"{value:.{_ratio_decimals(value)}f}"
     return f"{units.count(value)} {unit}"
+
+
+def measured(estimate: Estimate) -> str:
+    """``815 IOPS ±1.2 %``; only the value where there is no interval."""
+    return f"{amount(estimate.value, estimate.unit)} {share_error(estimate)}".rstrip()
 
 
 def interval(estimate: Estimate) -> str:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from strata import units
 from strata.model.history import Gate, GateCell, GateOutcome
 from strata.report import figures
-from strata.report.compare_lines import change
+from strata.report.compare_lines import cell_table, change, recorded
 from strata.report.markdown import escape, gfm
 from strata.report.text_layout import Paint, clean, field, table, wrap
 
@@ -36,21 +36,16 @@ def gate_text(gate: Gate, width: int, color: bool = False) -> str:
     cells = _sorted(gate)
     head = ("layer", "workload", "baseline", "candidate", "IOPS", "noise", "detects", "")
     rows = [_row(c) for c in cells[:SHOWN]]
-    keep = list(range(8)) if width >= 120 else [0, 1, 4, 6, 7]
-    made = table(
-        [head[i] for i in keep], [[r[i] for i in keep] for r in rows], width,
-        numeric=frozenset(n for n, i in enumerate(keep) if 2 <= i <= 6), elastic=frozenset({0, 1}),
-    )  # fmt: skip
     styles = [_STYLE[c.outcome] if c.outcome is not GateOutcome.FINE else None for c in cells[:SHOWN]]
-    out += ["", paint(made[0], "bold"), *(paint(x, s) if s else x for x, s in zip(made[1:], styles, strict=True))]
+    out += ["", *cell_table(head, rows, styles, width, paint)]
     if len(cells) > SHOWN:
         out.append(f"  and {len(cells) - SHOWN} more; --json has all")
     if gate.missing:
         out += ["", *wrap(_missing(gate), width)]
     if gate.environment:
         out += ["", paint("the environments differ", "bold", "yellow")]
-        made = table(("field", "baseline", "candidate"), _environment(gate), width, elastic=frozenset({0, 1, 2}))
-        out += made
+        fields = map(recorded, gate.environment)
+        out += table(("field", "baseline", "candidate"), fields, width, elastic=frozenset({0, 1, 2}))
     return "\n".join(out)
 
 
@@ -67,7 +62,7 @@ def gate_markdown(gate: Gate) -> str:
     if gate.missing:
         blocks.append(f"⚪ {escape(_missing(gate))}")
     if gate.environment:
-        fields = [[escape(x) for x in row] for row in _environment(gate)]
+        fields = [[escape(x) for x in row] for row in map(recorded, gate.environment)]
         blocks.append("**The environments differ:**\n\n" + gfm(["field", "baseline", "candidate"], fields, 3))
     blocks.append(
         f"<sub>{escape(f'baseline {_runs(gate.baseline_runs)}; candidate {_runs(gate.candidate_runs)}')}</sub>"
@@ -142,7 +137,3 @@ def _row(c: GateCell) -> list[str]:
 
 def _runs(runs: tuple[str, ...]) -> str:
     return runs[0] if len(runs) == 1 else f"{len(runs)} runs, {runs[0]} … {runs[-1]}"
-
-
-def _environment(gate: Gate) -> list[tuple[str, str, str]]:
-    return [(f.name, f.a or "not recorded", f.b or "not recorded") for f in gate.environment]

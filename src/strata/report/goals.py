@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from strata import units
 from strata.model.profile import GoalOutcome, GoalResult
 from strata.model.run import Report
 from strata.report import figures
@@ -34,14 +33,4 @@ def told(result: GoalResult) -> str:
     """``disk 3.1 ms ±0.2 ms, met``."""
     if result.value is None:
         return f"{result.layer} not measured"
-    return f"{result.layer} {_value(result)}, {result.outcome.value}"
-
-
-def _value(result: GoalResult) -> str:
-    value, figure = result.value, result.goal.figure
-    assert value is not None
-    if figure == "iops":
-        return f"{units.count(value.value)} IOPS {figures.share_error(value)}".rstrip()
-    if figure == "bytes_per_second":
-        return f"{units.rate(value.value)} {figures.share_error(value)}".rstrip()
-    return f"{units.duration(value.value)} {figures.share_error(value)}".rstrip()
+    return f"{result.layer} {figures.measured(result.value)}, {result.outcome.value}"

@@ -8,10 +8,9 @@ from strata import units
 from strata.model.history import CellHistory, ChangePoint, History
 from strata.model.remembered import Baseline
 from strata.report import figures
-from strata.report.compare_lines import change
-from strata.report.text_layout import Paint, field, table, wrap
+from strata.report.compare_lines import change, recorded
+from strata.report.text_layout import BARS, Paint, bars, field, table, wrap
 
-BARS = "▁▂▃▄▅▆▇█"
 HEIGHT = 8
 LISTED = 40
 
@@ -43,9 +42,7 @@ def baselines_text(baselines: Sequence[Baseline], width: int, color: bool = Fals
 def sparkline(values: Sequence[float], width: int) -> str:
     """The newest ``width`` values between their least and their largest, one bar each."""
     shown = list(values[-width:])
-    low, high = min(shown), max(shown)
-    scale = (len(BARS) - 1) / (high - low) if high > low else 0.0
-    return "".join(BARS[round((v - low) * scale)] for v in shown)
+    return bars(shown, min(shown), max(shown))
 
 
 def chart(cell: CellHistory, width: int) -> list[str]:
@@ -61,15 +58,15 @@ def chart(cell: CellHistory, width: int) -> list[str]:
     levels = [(v - low) / (high - low) * HEIGHT for v in values[first:]]
     lines = []
     for row in range(HEIGHT, 0, -1):
-        bars = "".join(BARS[7] if v >= row else BARS[int((v - row + 1) * 8)] if v > row - 1 else " " for v in levels)
+        drawn = "".join(BARS[7] if v >= row else BARS[int((v - row + 1) * 8)] if v > row - 1 else " " for v in levels)
         label = {HEIGHT: marks[0], HEIGHT // 2 + 1: marks[1], 1: marks[2]}.get(row, "")
-        lines.append(f"  {label:>{left - 2}} │{bars}".rstrip())
+        lines.append(f"  {label:>{left - 2}} │{drawn}".rstrip())
     under = "".join("^" if i in {c.index for c in cell.changes} else " " for i in range(first, len(values)))
     return [*lines, f"  {'':>{left - 2}}  {under}".rstrip()] if under.strip() else lines
 
 
 def _one(cell: CellHistory, width: int, paint: Paint) -> list[str]:
-    out = [paint(x, "bold") for x in wrap(f"{cell.layer} · {cell.workload_key}", width)]
+    out = paint.lines(wrap(f"{cell.layer} · {cell.workload_key}", width), "bold")
     out += wrap(sums(cell), width, "  ")
     out += wrap(cell.identity, width, "  ")
     out += ["", *chart(cell, width), ""]
@@ -107,7 +104,7 @@ def _many(cells: Sequence[CellHistory], width: int, paint: Paint) -> list[str]:
     made = table(head, rows, width, numeric=frozenset({1, 3, 4, 5}), elastic=frozenset({0}))
     out, lines = [paint(made[0], "bold")], iter(made[1:])
     for place, one in places.items():
-        out += [paint(x, "bold") for x in wrap(place, width)]
+        out += paint.lines(wrap(place, width), "bold")
         out += [next(lines) for _ in one]
     for place, one in places.items():
         for c in one:
@@ -125,7 +122,8 @@ def _change(one: ChangePoint, width: int) -> list[str]:
     if not one.environment:
         return [*out, *wrap("no recorded field of the environment changed at the same time", width, "  ")]
     for f in one.environment:
-        out += field(f.name, f"{f.a or 'not recorded'} → {f.b or 'not recorded'}", width)
+        name, before, after = recorded(f)
+        out += field(name, f"{before} → {after}", width)
     return out
 
 

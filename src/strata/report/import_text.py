@@ -32,9 +32,7 @@ def import_text(result: ImportResult, width: int, color: bool = False) -> str:
 
 def _file(one: FileOutcome, width: int, paint: Paint) -> Iterator[str]:
     if one.imported is None:
-        where = "".join(
-            f"{word} {n}, " for word, n in (("line", one.line), ("column", one.column)) if n is not None
-        ).rstrip(", ")
+        where = ", ".join(f"{word} {n}" for word, n in (("line", one.line), ("column", one.column)) if n is not None)
         head = wrap(f"✗ {clean(one.path)}" + (f" · {where}" if where else ""), width, "", "  ")
         yield from (paint(x, "bold", "red") for x in head)
         yield from wrap(f"not understood: {clean(one.problem or '')}", width, "    ")

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,12 +16,10 @@ from pydantic import Field
 from strata.model.analysis import CellSummary, Check, Comparison, Generator, NoiseFloor, Remote
 from strata.model.base import Value
 from strata.model.experiment import ExperimentRecord, Refusal
-from strata.model.figures import Checked
 from strata.model.finding import Finding, RuledOut, Verdict
 from strata.model.foreign_io import ForeignIo
 from strata.model.plan import Cell, Plan
 from strata.model.precondition import Preconditioned
-from strata.model.remembered import RunHead
 from strata.model.run import DataSet, Environment, NoiseProbe, Report, RunStatus
 from strata.model.survey import Survey
 from strata.report import words
@@ -134,30 +132,11 @@ def schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
-def render_survey(survey: Survey) -> str:
-    """``{"schema": "strata.survey/1", "survey": …}``."""
-    return _wrapped(SURVEY_SCHEMA, {"survey": survey.model_dump(mode="json")})
+def render_part(name: str, key: str, part: Value | Iterable[Value | Path | str]) -> str:
+    """``{"schema": "strata.plan/1", "plan": …}`` for one value, a list under the key for several: runs, paths."""
+    body = _dumped(part) if isinstance(part, Value) else list(map(_dumped, part))
+    return json.dumps({"schema": f"strata.{name}/1", key: body}, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def render_plan(plan: Plan) -> str:
-    """``{"schema": "strata.plan/1", "plan": …}``."""
-    return _wrapped("strata.plan/1", {"plan": plan.model_dump(mode="json")})
-
-
-def render_runs(runs: tuple[RunHead, ...]) -> str:
-    """``{"schema": "strata.runs/1", "runs": […]}``: what a listing shows, not the whole runs."""
-    return _wrapped("strata.runs/1", {"runs": [r.model_dump(mode="json") for r in runs]})
-
-
-def render_clean(removed: Sequence[Path | str]) -> str:
-    """``{"schema": "strata.clean/1", "removed": [paths]}``."""
-    return _wrapped("strata.clean/1", {"removed": [str(path) for path in removed]})
-
-
-def render_checked(checked: Checked) -> str:
-    """``{"schema": "strata.check/1", "source", "rows", "laws": [names], "flags": […]}``; figures in base units."""
-    return checked.model_dump_json(indent=2)
-
-
-def _wrapped(name: str, body: dict[str, Any]) -> str:
-    return json.dumps({"schema": name, **body}, indent=2, ensure_ascii=False, allow_nan=False)
+def _dumped(part: Value | Path | str) -> Any:
+    return part.model_dump(mode="json") if isinstance(part, Value) else str(part)

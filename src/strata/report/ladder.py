@@ -134,11 +134,11 @@ def group_words(some: Sequence[Workload], everything: Sequence[Workload], labels
 
 def columns_of(report: Report) -> tuple[LadderColumn, ...]:
     """One column per comparison the stack asks for, one for each layer without a layer below."""
-    found = []
-    for index, layer in enumerate(report.run.plan.stack.layers):
-        for below in layer.against or (None,):
-            found.append(LadderColumn(layer=layer.name, below=below, index=index))
-    return tuple(found)
+    return tuple(
+        LadderColumn(layer=layer.name, below=below, index=index)
+        for index, layer in enumerate(report.run.plan.stack.layers)
+        for below in layer.against or (None,)
+    )
 
 
 def measured_workloads(report: Report) -> tuple[Workload, ...]:

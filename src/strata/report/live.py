@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import atexit
 from collections import deque
-from types import TracebackType
-from typing import Self
+from operator import attrgetter
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -14,18 +13,18 @@ from rich.text import Text
 from strata import units
 from strata.model.progress import DeviceNow, Glance, NodeNow, Progress
 from strata.report.plain import PHASE, place, rates, time_left
-from strata.report.text_layout import cell_len, clean, fit, left, right
+from strata.report.text_layout import bars, cell_len, clean, fit, left, right
 
-_BLOCKS = "▁▂▃▄▅▆▇█"
 _KEPT = 4
+_RUNNING = attrgetter("phase", "step", "layer", "label")
+"""What is running: the rates of one are no rates of the next."""
 _WIDEST = 132
 
 
 def sparkline(values: list[float], width: int) -> str:
     """The last ``width`` values from zero to their maximum, so that noise does not look like a cliff."""
     shown = values[-width:] if width > 0 else []
-    top = max(shown, default=0.0)
-    return "".join(_BLOCKS[round(v / top * (len(_BLOCKS) - 1))] if top > 0 else _BLOCKS[0] for v in shown)
+    return bars(shown, 0.0, max(shown, default=0.0))
 
 
 class Screen:
@@ -39,12 +38,7 @@ class Screen:
     def take(self, p: Progress) -> None:
         """A new event."""
         before = self.last
-        if before is None or (p.phase, p.step, p.layer, p.label) != (
-            before.phase,
-            before.step,
-            before.layer,
-            before.label,
-        ):
+        if before is None or _RUNNING(p) != _RUNNING(before):
             self.recent.clear()
         if p.finished or p.error:
             self.finished.append(p)
@@ -113,7 +107,7 @@ class QuietConsole(Console):
 
 
 class LiveView:
-    """Redraws a few lines on a terminal and removes them at the end. A context manager; `close` may come twice."""
+    """Redraws a few lines on a terminal and removes them at the end. `close` may come twice."""
 
     def __init__(self, console: QuietConsole | None = None) -> None:
         self._console = console or QuietConsole(stderr=True)
@@ -148,12 +142,6 @@ class LiveView:
         except (OSError, ValueError):
             return
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
-        self.close()
-
 
 WIRE_IDLE = 100_000.0
 """Bytes per second below which a wire is not worth a word: what any machine chats."""
@@ -169,7 +157,7 @@ def glances(now: Glance, room: int) -> list[str]:
     if now.busy is not None:
         machine.append(f"cpu {units.percent(now.busy, 2)}")
     if now.own is not None:
-        machine.append(f"strata {_processors(now.own)}")
+        machine.append(f"strata {_cpus(now.own)}")
     told += [(HERE, [*machine, *_node(n)]) for n in now.nodes if n.name is None]
     told += [(n.name, _node(n)) for n in [n for n in now.nodes if n.name is not None][:_NODES] if n.name]
     return [_line(clean(name), parts, room) for name, parts in told if parts]
@@ -194,7 +182,7 @@ def _device(d: DeviceNow) -> list[str]:
 
 
 def _node(n: NodeNow) -> list[str]:
-    parts = [f"{clean(name)} {_processors(used)}" for name, used in n.servers if used >= _USED]
+    parts = [f"{clean(name)} {_cpus(used)}" for name, used in n.servers if used >= _USED]
     sent, received = n.tx_bytes_per_second, n.rx_bytes_per_second
     if sent is not None and received is not None and max(sent, received) >= WIRE_IDLE:
         parts += [f"out {units.rate(sent)}", f"in {units.rate(received)}"]
@@ -209,6 +197,6 @@ def _node(n: NodeNow) -> list[str]:
     return parts
 
 
-def _processors(used: float) -> str:
+def _cpus(used: float) -> str:
     """``0.31 cpus``."""
     return f"{units.significant(used, 2) if used >= _USED else '0'} cpus"

@@ -6,7 +6,6 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from strata import units
 from strata.model.finding import Finding
 from strata.model.run import Report
 from strata.report import answer, experiments, figures, flushes, goals, ladder, words
@@ -24,12 +23,22 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", clean(text.replace("\n", " "))).replace("&", "&amp;").replace("@", "&#64;")
 
 
+def bullets(lines: Iterable[str]) -> str:
+    """A list of texts from outside."""
+    return "\n".join(f"- {escape(line)}" for line in lines)
+
+
+def folded(summary: str, body: str, *, open_: bool = False) -> str:
+    """``body`` behind its summary, which is HTML: what protects text in Markdown protects nothing there."""
+    return f"<details{' open' if open_ else ''}><summary>{summary}</summary>\n\n{body}\n\n</details>"
+
+
 def render(report: Report) -> str:
     """Verdict, table and caveats; a trailing newline is not added."""
     table = ladder.build(report)
     note = words.note(report.run)
     blocks = [_verdict(report), escape(words.head(report, table.common)), _table(table), _notes(table), _goals(report)]
-    blocks.append("\n".join(f"- Flushes · {escape(text)}" for text in flushes.lines(report)))
+    blocks.append(bullets(f"Flushes · {text}" for text in flushes.lines(report)))
     blocks += [f"**Note:** {escape(note)}" if note else "", _checks(report), _footer(report)]
     return "\n\n".join(b for b in blocks if b)
 
@@ -56,17 +65,12 @@ def _rows(report: Report, finding: Finding) -> str:
     rows = [[escape(text) for text in row] for row in row_table(report.analysis, finding)]
     if not rows:
         return ""
-    # A line of HTML: what protects text in Markdown protects nothing there.
-    head = f"<details><summary>Measured and predicted: {html.escape(clean(finding.title))} ({len(rows)})</summary>"
-    return "\n\n".join([head, gfm(ROW_HEAD, rows, 1), "</details>"])
+    return folded(f"Measured and predicted: {html.escape(clean(finding.title))} ({len(rows)})", gfm(ROW_HEAD, rows, 1))
 
 
 def _folded(title: str, lines: Sequence[str], *, open_: bool) -> str:
     """A list behind its title and its length; nothing where there is none."""
-    if not lines:
-        return ""
-    head = f"<details{' open' if open_ else ''}><summary>{title} ({len(lines)})</summary>"
-    return "\n\n".join([head, "\n".join(f"- {escape(x)}" for x in lines), "</details>"])
+    return folded(f"{title} ({len(lines)})", bullets(lines), open_=open_) if lines else ""
 
 
 def _goals(report: Report) -> str:
@@ -82,8 +86,7 @@ def _square(square: Square) -> str:
     if square.summary is None:
         return "–"
     if square.comparison is None:
-        error = figures.share_error(square.summary.iops)
-        return f"{units.count(square.summary.iops.value)} IOPS {error}".rstrip()
+        return figures.measured(square.summary.iops)
     ratio = square.comparison.iops
     text = f"{figures.ratio(ratio)} {figures.ratio_error(ratio)}".rstrip()
     return f"{text} {square.mark or ''}".rstrip()
@@ -114,11 +117,8 @@ def _notes(table: Ladder) -> str:
 
 def _checks(report: Report) -> str:
     lines = [f"- {'Cannot be true' if c.impossible else 'Caveat'} · {escape(c.text)}" for c in check_lines(report)]
-    if len(lines) <= 3:
-        return "\n".join(lines)
-    return (
-        f"<details><summary>{figures.plural(len(lines), 'caveat')}</summary>\n\n" + "\n".join(lines) + "\n\n</details>"
-    )
+    said = "\n".join(lines)
+    return said if len(lines) <= 3 else folded(figures.plural(len(lines), "caveat"), said)
 
 
 def _footer(report: Report) -> str:
@@ -129,5 +129,5 @@ def _footer(report: Report) -> str:
     if report.repeat:
         commands = "\n".join(f"# {clean(what)}\n{clean(command)}" for what, command in report.repeat)
         fence = "`" * max(3, max((len(m) for m in re.findall(r"`+", commands)), default=0) + 1)
-        lines.insert(0, f"<details><summary>Reproduce</summary>\n\n{fence}sh\n{commands}\n{fence}\n\n</details>")
+        lines.insert(0, folded("Reproduce", f"{fence}sh\n{commands}\n{fence}"))
     return "\n\n".join(lines)

@@ -12,8 +12,8 @@ from strata import units
 from strata.model.matrix import BudgetPrediction, Given, MatrixCell, MatrixResult
 from strata.model.plan import Plan
 from strata.report import figures
-from strata.report.markdown import escape, gfm
-from strata.report.text_layout import Paint, clean, right, wrap
+from strata.report.markdown import bullets, escape, folded, gfm
+from strata.report.text_layout import Paint, clean, field, right, wrap
 
 SMOOTHED, KINK, MOVED, GENERATOR = "~", "^", "?", "g"
 LEGEND = (
@@ -27,12 +27,12 @@ _ANY = 10_000
 def matrix_text(result: MatrixResult, width: int, color: bool = False) -> str:
     """In at most ``width`` columns; from `WIDE` on every cell shows its interval, below that each row its widest."""
     paint = Paint(color)
-    out = [paint(x, "bold") for x in wrap(head_words(result), width)]
+    out = paint.lines(wrap(head_words(result), width), "bold")
     out += wrap(worth_words(result), width, "  ")
     for name, cells in panels(result):
         if cells:
             out += ["", paint(clean(f"{name} · IOPS"), "bold"), *_table(result, cells, width, paint)]
-    out += ["", *(paint(x, "dim") for x in wrap(LEGEND, width)), *_footer(result, width, paint)]
+    out += ["", *paint.lines(wrap(LEGEND, width), "dim"), *_footer(result, width, paint)]
     return "\n".join(out)
 
 
@@ -90,27 +90,23 @@ def _table(result: MatrixResult, cells: list[MatrixCell], width: int, paint: Pai
             row.append(error(max(known, key=share)) if known else "")
         rows.append(row)
     head = ["depth", *(units.size(bs) for bs in grid.sizes), *([] if wide else ["widest"])]
-    sizes = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
-    gap = 2 if sum(sizes) + 2 * len(sizes) <= width else 1
-    if sum(sizes) + gap * len(sizes) > width:
-        return _stacked(head, rows, width, paint)
-    lines = [" " * gap + (" " * gap).join(right(x, sizes[i]) for i, x in enumerate(row)) for row in [head, *rows]]
-    return [paint(lines[0], "dim"), *lines[1:]]
+    return _stacked([head, *rows], width, paint)
 
 
-def _stacked(head: list[str], rows: list[list[str]], width: int, paint: Paint) -> list[str]:
-    """Columns in two or more blocks under each other, where they do not fit side by side."""
-    sizes = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
+def _stacked(rows: list[list[str]], width: int, paint: Paint) -> list[str]:
+    """Columns set two apart, one where that makes them fit; else in two or more blocks under each other."""
+    sizes = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    last = len(sizes)
+    gap = " " if sum(sizes) + last <= width < sum(sizes) + 2 * last else "  "
     out: list[str] = []
     at = 1
-    while at < len(head):
-        used, end = sizes[0] + 2, at
-        while end < len(head) and used + sizes[end] + 2 <= max(width, sizes[0] + sizes[at] + 6):
-            used += sizes[end] + 2
+    while at < last:
+        used, end = sizes[0] + len(gap), at
+        while end < last and used + sizes[end] + len(gap) <= max(width, sizes[0] + sizes[at] + 6):
+            used += sizes[end] + len(gap)
             end += 1
-        for number, row in enumerate([head, *rows]):
-            line = "  " + "  ".join(right(row[i], sizes[i]) for i in (0, *range(at, end)))
-            out.append(paint(line, "dim") if number == 0 else line)
+        lines = [gap + gap.join(right(row[i], sizes[i]) for i in (0, *range(at, end))) for row in rows]
+        out += [paint(lines[0], "dim"), *lines[1:]]
         at = end
     return out
 
@@ -164,7 +160,7 @@ def _footer(result: MatrixResult, width: int, paint: Paint) -> list[str]:
             width,
         )
     for remark in result.remarks:
-        out += [paint(x, "yellow") for x in wrap(f"! {remark}", width, "", "  ")]
+        out += paint.lines(wrap(f"! {remark}", width, "", "  "), "yellow")
     for why, n in _absent(result):
         out += wrap(f"– {figures.plural(n, 'cell')} {why}", width, "", "  ")
     return [*out, paint(f"run {clean(result.run)}", "dim")]
@@ -253,16 +249,11 @@ def _origin(result: MatrixResult) -> str:
 
 
 def _remarks(result: MatrixResult) -> str:
-    lines = [f"- {escape(remark)}" for remark in result.remarks]
-    lines += [f"- – {figures.plural(n, 'cell')} {escape(why)}" for why, n in _absent(result)]
-    return "\n".join(lines)
+    return bullets([*result.remarks, *(f"– {figures.plural(n, 'cell')} {why}" for why, n in _absent(result))])
 
 
 def _foretold(result: MatrixResult) -> str:
-    if not result.predictions:
-        return ""
-    lines = "\n".join(f"- {escape(prediction_words(told))}" for told in result.predictions)
-    return f"<details><summary>Predictions</summary>\n\n{lines}\n\n</details>"
+    return folded("Predictions", bullets(map(prediction_words, result.predictions))) if result.predictions else ""
 
 
 def matrix_plan_text(plan: Plan, told: BudgetPrediction, width: int, color: bool = False) -> str:
@@ -273,16 +264,16 @@ def matrix_plan_text(plan: Plan, told: BudgetPrediction, width: int, color: bool
     grid = ask.grid
     measured = [c for c in plan.cells if c.skip is None]
     layers = figures.plural(len(plan.stack.layers), "layer")
-    out = [paint(x, "bold") for x in wrap(f"{clean(plan.stack.name)} · {grid.name} matrix · {layers}", width)]
-    fixed = units.duration(len(measured) * 60 * units.NS_PER_S)
-    budget = units.duration(ask.budget_s * units.NS_PER_S)
-    out += wrap(f"{len(measured)} cells in {budget}; at a fixed 60 s per cell it would take {fixed}", width, "  ")
+    out = paint.lines(wrap(f"{clean(plan.stack.name)} · {grid.name} matrix · {layers}", width), "bold")
+    fixed = f"at a fixed 60 s per cell it would take {_time(len(measured) * 60)}"
+    out += wrap(f"{len(measured)} cells in {_time(ask.budget_s)}; {fixed}", width, "  ")
     out += prediction_lines(told, width)
-    out += ["", *wrap(f"depths    {', '.join(map(str, grid.depths))}", width, "  ", "            ")]
-    out += wrap(f"sizes     {', '.join(units.size(s) for s in grid.sizes)}", width, "  ", "            ")
-    out += wrap(f"patterns  {', '.join(grid.patterns)}", width, "  ", "            ")
-    first = plan.workloads[0]
-    out += wrap(f"caching   {'unbuffered' if first.direct else 'buffered'}{_sync(plan)}", width, "  ", "            ")
+    out.append("")
+    out += field("depths", ", ".join(map(str, grid.depths)), width, column=8)
+    out += field("sizes", ", ".join(map(units.size, grid.sizes)), width, column=8)
+    out += field("patterns", ", ".join(grid.patterns), width, column=8)
+    caching = "unbuffered" if plan.workloads[0].direct else "buffered"
+    out += field("caching", caching + _sync(plan), width, column=8)
     out.append("")
     for i, layer in enumerate(plan.stack.layers, 1):
         some = sum(c.layer == layer.name for c in measured)

@@ -43,16 +43,15 @@ def measure_text(
 
     line = partial(field, width=width, column=_LABEL)
     s = summary
-    out = [paint(x, "bold") for x in wrap(f"{endpoint} · {s.workload.label}", width)]
+    out = paint.lines(wrap(f"{endpoint} · {s.workload.label}", width), "bold")
     out += line("IOPS", f"{units.count(s.iops.value)} {figures.share_error(s.iops)}".rstrip())
-    rate = s.bytes_per_second
-    out += line("bandwidth", f"{units.rate(rate.value)} {figures.share_error(rate)}".rstrip())
+    out += line("bandwidth", figures.measured(s.bytes_per_second))
     settled = result if result is None or course is None else last_regime(result, course)
-    mean = f"mean {units.duration(s.mean_ns.value)} {figures.share_error(s.mean_ns)}".rstrip()
-    out += line("latency", " · ".join([mean, *_spread(_of_all(settled))]))
-    points = [f"p{key} {units.duration(e.value)}" for key, e in s.latency_ns.items()]
-    if course is not None:
-        points = [f"p{key} {units.duration(e.value)} {figures.share_error(e)}" for key, e in s.latency_ns.items()]
+    out += line("latency", " · ".join([f"mean {figures.measured(s.mean_ns)}", *_spread(_of_all(settled))]))
+    points = [
+        f"p{key} {units.duration(e.value) if course is None else figures.measured(e)}"
+        for key, e in s.latency_ns.items()
+    ]
     hidden = words.hidden(s.latency_ns, s.ios, by_moments=course is not None)
     for label, text in zip(("percentiles", ""), filter(None, (" · ".join(points), hidden)), strict=False):
         out += line(label, text)
@@ -71,13 +70,13 @@ def measure_text(
     out += line("samples", f"{units.count(s.ios)} I/Os in {figures.plural(s.rounds, 'round')}")
     if s.cpu_busy is not None:
         busiest = f", the busiest {figures.percent(s.cpu_busiest)}" if s.cpu_busiest is not None else ""
-        out += line("processors", f"{figures.percent(s.cpu_busy)} busy{busiest}")
+        out += line("CPUs", f"{figures.percent(s.cpu_busy)} busy{busiest}")
     if s.engine_cpu_ns_per_io is not None:
         parts = ""
         if s.engine_user_ns_per_io is not None and s.engine_system_ns_per_io is not None:
             user, system = units.duration(s.engine_user_ns_per_io), units.duration(s.engine_system_ns_per_io)
             parts = f" ({user} user, {system} system)"
-        out += line("engine", f"{units.duration(s.engine_cpu_ns_per_io)} of processor time per I/O{parts}")
+        out += line("engine", f"{units.duration(s.engine_cpu_ns_per_io)} of CPU time per I/O{parts}")
     if s.device_in_flight is not None:
         out += line("device", f"{units.significant(s.device_in_flight)} in flight on average")
     out += summary_lines(s.traces, width)
@@ -93,7 +92,7 @@ def measure_text(
     out += line("errors", "; ".join(said) or (units.count(s.errors) if s.errors else "none"))
     for check in checks:
         sign = "cannot be true" if check.impossible else check.title
-        out += [paint(x, "yellow") for x in wrap(f"! {sign}: {check.message}", width, "  ", "    ")]
+        out += paint.lines(wrap(f"! {sign}: {check.message}", width, "  ", "    "), "yellow")
     return "\n".join(out)
 
 
@@ -128,7 +127,7 @@ def _both_ends(s: CellSummary, verbose: bool) -> Iterator[tuple[str, str]]:
     for split in s.splits:
         yield "time", split_words(split)
         if verbose and (told := percentile_words(split)):
-            yield "", f"{told} (percentiles do not add)"
+            yield "", f"{told} (percentiles do not add up)"
     for cost in s.cycles if verbose else [c for c in s.cycles if c.end != "generator"]:
         yield "cycles", f"{end_words(cost)}: {cost_words(cost)}"
     if s.cycles and verbose:
@@ -160,7 +159,7 @@ def _carrier(result: EngineResult) -> str | None:
 
 
 def _thread(t: ThreadResult, seconds: float) -> str:
-    """Its rate, times, processor time, switches, and where it ran."""
+    """Its rate, times, CPU time, switches, and where it ran."""
     parts = [f"{units.count(t.ops / seconds)} IOPS" if seconds else "0 IOPS"]
     parts.append(units.rate((t.read_bytes + t.write_bytes) / seconds if seconds else 0.0))
     if t.service is not None:
@@ -174,9 +173,9 @@ def _thread(t: ThreadResult, seconds: float) -> str:
     elif t.switches is not None:
         parts.append(f"{units.count(t.switches)} switches")
     if t.run_delay_ns is not None:
-        parts.append(f"waited {units.duration(t.run_delay_ns)} for a processor")
+        parts.append(f"waited {units.duration(t.run_delay_ns)} for a CPU")
     if t.cpus:
-        parts.append(f"{'pinned to' if t.pinned else 'allowed on'} processors {t.cpus}")
+        parts.append(f"{'pinned to' if t.pinned else 'allowed on'} CPUs {t.cpus}")
     if t.memory not in (None, "default"):
         parts.append(f"{t.memory} memory")
     return " · ".join(parts)
@@ -283,7 +282,6 @@ def _asked(aim: Aim) -> str:
 
 
 def _regime(one: Regime, *, last: bool) -> str:
-    rate = f"{units.count(one.iops.value)} IOPS {figures.share_error(one.iops)}".rstrip()
     state = "steady" if one.steady else "not steady"
     where = units.span(f"{one.start_s:.3g} s", f"{one.end_s:.3g} s")
-    return f"{where}: {rate}, {state}" + ("; used for the figures above" if last else "")
+    return f"{where}: {figures.measured(one.iops)}, {state}" + ("; used for the figures above" if last else "")

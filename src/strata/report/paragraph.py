@@ -94,7 +94,7 @@ def loss(analysis: Analysis, diagnosis: Diagnosis) -> str | None:
     if (at := _worst(analysis, finding)) is not None:
         of_pair = [c for c in analysis.comparisons if (c.layer, c.below) == (at.layer, at.below)]
         slow = sum(c.verdict is Equivalence.ABOVE for c in of_pair)
-        told = _given(analysis, at.layer, at.workload_key, at.iops, f"of the IOPS of {at.below}")
+        told = _given(analysis, at, at.iops, f"of the IOPS of {at.below}")
         return f"{told}, and is slow in {slow} of {figures.plural(len(of_pair), 'workload')}."
     return None if verdict.kind is VerdictKind.INCONCLUSIVE else _promised(analysis, verdict.layer, finding)
 
@@ -134,26 +134,22 @@ def _promised(analysis: Analysis, layer: str | None, finding: Finding | None) ->
     """The same, of what the layer should give: of the rows that the finding explains where one of them is known."""
     known = [r for r in analysis.references if r.layer == layer]
     rows = {row.cell for row in finding.rows} if finding is not None else set()
-    mine = [r for r in known if f"{r.layer}/{r.workload_key}" in rows] or known
+    mine = [r for r in known if r.name in rows] or known
     if not mine:
         return None
     worst = min(mine, key=lambda r: r.ratio.value)
     alike = [r for r in known if r.source is worst.source]
     slow = sum(r.slower for r in alike)
-    told = _given(analysis, worst.layer, worst.workload_key, worst.ratio, _of(worst))
+    specified = worst.source is ReferenceSource.SPECIFICATION
+    of = "of the IOPS in its specification" if specified else f"of its IOPS in {worst.of}"
+    told = _given(analysis, worst, worst.ratio, of)
     return f"{told}, and is slow in {slow} of {figures.plural(len(alike), 'workload')}."
 
 
-def _of(reference: Reference) -> str:
-    if reference.source is ReferenceSource.SPECIFICATION:
-        return "of the IOPS in its specification"
-    return f"of its IOPS in {reference.of}"
-
-
-def _given(analysis: Analysis, layer: str, workload_key: str, ratio: Estimate, of: str) -> str:
-    cell = analysis.summary(layer, workload_key)
-    where = cell.workload.label if cell is not None else workload_key
-    return f"{layer} gives {figures.percent(ratio.value)} {of}{_span(ratio)} at {where}"
+def _given(analysis: Analysis, at: Comparison | Reference, ratio: Estimate, of: str) -> str:
+    cell = analysis.summary(at.layer, at.workload_key)
+    where = cell.workload.label if cell is not None else at.workload_key
+    return f"{at.layer} gives {figures.percent(ratio.value)} {of}{_span(ratio)} at {where}"
 
 
 def _span(ratio: Estimate) -> str:

@@ -5,8 +5,7 @@ stream.
 from __future__ import annotations
 
 import sys
-from types import TracebackType
-from typing import Self, TextIO
+from typing import TextIO
 
 from strata import units
 from strata.model.progress import Phase, Progress
@@ -74,12 +73,6 @@ class PlainView:
     def close(self) -> None:
         """Nothing more is printed."""
         self._closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
-        self.close()
 
     @staticmethod
     def _where(p: Progress) -> str:

@@ -16,10 +16,10 @@ def plan_text(plan: Plan, width: int, color: bool = False) -> str:
     steps = [s for s in plan.steps if s.kind is StepKind.MEASURE]
     head = [plan.stack.name, figures.plural(len(plan.stack.layers), "layer")]
     head += [figures.plural(len(plan.workloads), "workload"), figures.plural(plan.rounds, "interleaved round")]
-    out = [paint(line, "bold") for line in wrap(" · ".join(head), width)]
+    out = paint.lines(wrap(" · ".join(head), width), "bold")
     each = f"{figures.plural(len(steps), 'step')} of {plan.ramp_s:g} s ramp and {plan.runtime_s:g} s measurement"
     about = "about" if plan.further is None else "at most about"
-    out += wrap(f"{each} · {about} {units.duration(plan.seconds * units.NS_PER_S)} in all", width, "  ")
+    out += wrap(f"{each} · {about} {units.duration(plan.seconds * units.NS_PER_S)} in total", width, "  ")
     if plan.further is not None:
         what = "further rounds where the result is unclear, and experiments" if plan.further.detail else "experiments"
         said = f"of which at most {units.duration(plan.further.seconds * units.NS_PER_S)} for {what}"
@@ -32,9 +32,7 @@ def plan_text(plan: Plan, width: int, color: bool = False) -> str:
         allowed = layer.expect.overhead_max
         expected = f" · allowance {allowed * 100:.3g} %" if allowed is not None else ""
         expected += f" · may be faster ({layer.expect.faster})" if layer.expect.faster else ""
-        out += [
-            paint(line, "bold") for line in wrap(f"{layer.name} · {against}{expected}", width, f"{i:>3}  ", "     ")
-        ]
+        out += paint.lines(wrap(f"{layer.name} · {against}{expected}", width, f"{i:>3}  ", "     "), "bold")
         out.append(f"     {clean(layer.endpoint)}")
     out += ["", *_cells(plan, width, paint), ""]
     if plan.precondition is not None:
@@ -70,5 +68,5 @@ def _cells(plan: Plan, width: int, paint: Paint) -> list[str]:
     for (name, why), some in skipped.items():
         of_layer = [w for w in plan.workloads if (name, w.key) in cells]
         told = group_words(some, of_layer, [w.label for w in some])
-        lines += [paint(x, "dim") for x in wrap(f"– {name}: {why} ({told})", width, "  ", "    ")]
+        lines += paint.lines(wrap(f"– {name}: {why} ({told})", width, "  ", "    "), "dim")
     return lines

@@ -42,7 +42,7 @@ def render(report: Report, width: int, color: bool, saved_as: str | None = None)
     text = min(width, READING_WIDTH)
     table = ladder.build(report)
     blocks = [
-        [paint(line, "bold") for line in wrap(words.head(report, table.common), width)] + _banners(report, text, paint),
+        paint.lines(wrap(words.head(report, table.common), width), "bold") + _banners(report, text, paint),
         ladder_lines(table, width, paint) + _note(report, text, paint),
         _goals(report, text, paint),
         _verdict(report, text, paint),
@@ -197,12 +197,12 @@ def _banners(report: Report, width: int, paint: Paint) -> list[str]:
 def _note(report: Report, width: int, paint: Paint) -> list[str]:
     out = [line for text in flushes.lines(report) for line in field("Flushes:", text, width)]
     said = words.note(report.run)
-    return [*out, *(paint(line, "dim") for line in field("Note:", said, width))] if said else out
+    return [*out, *paint.lines(field("Note:", said, width), "dim")] if said else out
 
 
 def _goals(report: Report, width: int, paint: Paint) -> list[str]:
     head = goals.title(report)
-    out = [paint(line, "bold") for line in wrap(f"Goals of {head}", width)] if report.analysis.goals else []
+    out = paint.lines(wrap(f"Goals of {head}", width), "bold") if report.analysis.goals else []
     for asked, results in goals.rows(report):
         out += wrap(asked, width, "  ", "    ")
         for result in results:

@@ -17,6 +17,7 @@ __all__ = ["READING_WIDTH", "Paint", "cell_len", "clean", "field", "fit", "left"
 _GLUE = re.compile(r"(?<=\d) (?=%|[µnm]?s\b|min\b|[KMGT]?i?B\b|IOPS\b)")
 _GLUED = "\u00a0"
 ELLIPSIS = "…"
+BARS = "▁▂▃▄▅▆▇█"
 READING_WIDTH = 124
 """Running text is not set wider than this, however wide the terminal is."""
 
@@ -33,6 +34,10 @@ class Paint:
         if not self.color or not styles or not text:
             return text
         return f"{style(';'.join(_CODES[s] for s in styles))}{text}{style('0')}"
+
+    def lines(self, some: Iterable[str], *styles: str) -> list[str]:
+        """Each of them."""
+        return [self(line, *styles) for line in some]
 
 
 def cell_len(text: str) -> int:
@@ -71,6 +76,12 @@ def wrap(text: str, width: int, indent: str = "", hang: str | None = None) -> li
         line += word if empty else f" {word}"
         empty = False
     return [x.replace(_GLUED, " ") for x in [*lines, line]] if not empty or lines else []
+
+
+def bars(values: Iterable[float], low: float, high: float) -> str:
+    """A bar for each value between ``low`` and ``high``; the lowest where these are equal."""
+    scale = (len(BARS) - 1) / (high - low) if high > low else 0.0
+    return "".join(BARS[round((value - low) * scale)] for value in values)
 
 
 def wrap_cell(text: str, width: int) -> list[str]:

@@ -22,10 +22,10 @@ def trace_text(result: TraceResult, width: int, color: bool = False) -> str:
     paint, f = Paint(color), result.figures
     seconds = f.window_ns / 1e9
     head = f"{clean(result.where)} · {units.duration(f.window_ns)} · {_plural(f.events, 'event')}"
-    out = [paint(line, "bold") for line in wrap(head, width)]
+    out = paint.lines(wrap(head, width), "bold")
     style = "yellow" if result.whole else "red"
     for note in result.notes:
-        out += [paint(line, style) for line in field("note", note, width, column=_LABEL)]
+        out += paint.lines(field("note", note, width, column=_LABEL), style)
     if result.absent_events:
         out += field("absent", f"events that this kernel does not provide: {', '.join(result.absent_events)}", width)
     for device in f.devices:
@@ -37,7 +37,7 @@ def trace_text(result: TraceResult, width: int, color: bool = False) -> str:
             if told.whole
             else f"{units.count(r.records)} records; lost: {units.count(told.losses.events)} counted; "
         )
-        cost = f"reading took {units.percent(told.reader_share, 2)} of one processor, writing about "
+        cost = f"reading took {units.percent(told.reader_share, 2)} of one CPU, writing about "
         out += ["", *field("recorder", said + cost + units.percent(told.event_share, 2), width, column=_LABEL)]
     if result.saved:
         out += field("saved", f"{result.saved}: strata trace --from {result.saved}", width, column=_LABEL)
@@ -47,12 +47,10 @@ def trace_text(result: TraceResult, width: int, color: bool = False) -> str:
 def _device(d: DeviceTrace, seconds: float, whole: bool, width: int, paint: Paint) -> list[str]:
     line = partial(field, width=width, column=_LABEL)
     rate = f"{units.count(d.requests / seconds)} IOPS, {units.rate(d.bytes / seconds)}" if seconds else "no time"
-    out = [
-        paint(x, "bold")
-        for x in wrap(f"{d.target.name} · {d.target.role} · {_plural(d.requests, 'request')} · {rate}", width)
-    ]
+    head = f"{d.target.name} · {d.target.role} · {_plural(d.requests, 'request')} · {rate}"
+    out = paint.lines(wrap(head, width), "bold")
     if not d.requests and not d.entered:
-        return [*out, *line("", "only flushes and the like" if d.depth else "no requests")]
+        return [*out, *line("", "only flushes and other requests without data" if d.depth else "no requests")]
     halves = [(name, h) for name, h in (("reads", d.read), ("writes", d.write)) if h.issued.ios or h.entered.ios]
     mark = "" if whole else " ≈"
     for label, row in _rows(halves, mark):
@@ -96,37 +94,34 @@ def _rows(halves: Sequence[tuple[str, Half]], mark: str) -> list[tuple[str, str]
     rows += [("wait", _times(half.wait) + " before it was issued")] if half.wait else []
     rows += [("scheduler", _times(half.scheduler) + " of it")] if half.scheduler else []
     if order.strict_share is not None:
-        rows.append(
-            (
-                "order",
-                f"{_share(order.strict_share)}{mark} strictly sequential, {_share(order.windowed_share)}{mark} "
-                f"sequential to one of the last 16, {_share(order.backward_share)}{mark} backward",
-            )
-        )
-        rows.append(("reordered", _reordered(order, mark)))
+        said = f"{_share(order.strict_share)}{mark} strictly sequential, {_share(order.windowed_share)}{mark} "
+        said += f"sequential to one of the last 16, {_share(order.backward_share)}{mark} backward"
+        rows += [("order", said), ("reordered", _reordered(order, mark))]
     return rows
 
 
 def _two(halves: Sequence[tuple[str, Half]], mark: str, width: int) -> list[str]:
-    def cells(what: str, *values: str) -> list[str]:
-        return [what, *values]
-
-    both = [h for _, h in halves]
-    orders = [h.issued.order for h in both]
-    rows = [
-        cells("requests", *(units.count(h.issued.ios) for h in both)),
-        cells("bytes", *(units.size(h.issued.bytes) for h in both)),
-        cells("service p50", *(_one(h.service, "p50") for h in both)),
-        cells("service p99", *(_one(h.service, "p99") for h in both)),
-        cells("wait p50", *(_one(h.wait, "p50") for h in both)),
-        cells("strictly sequential", *(_share(o.strict_share) + mark for o in orders)),
-        cells("sequential to one of the last 16", *(_share(o.windowed_share) + mark for o in orders)),
-        cells("backward", *(_share(o.backward_share) + mark for o in orders)),
-        cells("out of order", *(_share(o.reordered_share) + mark for o in orders)),
-        cells("late by at most", *(_plural(o.max_extent, "I/O") if o.reordered else "–" for o in orders)),
-        cells("streams", *(str(o.streams) for o in orders)),
-    ]
+    columns = [_column(half, mark) for _, half in halves]
+    rows = [[what, *(column[what] for column in columns)] for what in columns[0]]
     return table(["", *(n for n, _ in halves)], rows, width, numeric=frozenset({1, 2}))
+
+
+def _column(half: Half, mark: str) -> dict[str, str]:
+    """One direction beside the other: each figure by what it is."""
+    order = half.issued.order
+    return {
+        "requests": units.count(half.issued.ios),
+        "bytes": units.size(half.issued.bytes),
+        "service p50": _one(half.service, "p50"),
+        "service p99": _one(half.service, "p99"),
+        "wait p50": _one(half.wait, "p50"),
+        "strictly sequential": _share(order.strict_share) + mark,
+        "sequential to one of the last 16": _share(order.windowed_share) + mark,
+        "backward": _share(order.backward_share) + mark,
+        "out of order": _share(order.reordered_share) + mark,
+        "late by at most": _plural(order.max_extent, "I/O") if order.reordered else "–",
+        "streams": str(order.streams),
+    }
 
 
 def _reordered(order: Order, mark: str) -> str:

@@ -33,7 +33,7 @@ def verify_text(verified: VerifyResult, width: int, color: bool = False) -> str:
     size = (
         f"{units.size(r.blocks * r.block_bytes)} in {figures.plural(r.blocks, 'block')} of {units.size(r.block_bytes)}"
     )
-    out = [paint(x, "bold") for x in wrap(f"{verified.endpoint} · {size}", width)]
+    out = paint.lines(wrap(f"{verified.endpoint} · {size}", width), "bold")
     if r.journal is not None:
         j = r.journal
         said = f"{figures.plural(j.acknowledged, 'block')} acknowledged, {units.count(j.in_flight)} in flight"
@@ -47,7 +47,7 @@ def verify_text(verified: VerifyResult, width: int, color: bool = False) -> str:
     out += line("faults", _counts(r))
     for fault in r.faults:
         told = f"byte {fault.offset}: {_fault(fault, r)}"
-        out += [paint(x, "red") for x in field(fault.kind.value, told, width, indent=4, column=_LABEL - 2)]
+        out += paint.lines(field(fault.kind.value, told, width, indent=4, column=_LABEL - 2), "red")
     if (more := r.faulty - len(r.faults)) > 0:
         out += wrap(f"and {units.count(more)} more (--list {r.faulty} shows all)", width, "    ")
     for failed in r.write_failures:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 
 _OBEYED = (
     "\\x00-\\x1f\\x7f-\\x9f"  # C0, DEL, C1
@@ -18,13 +19,8 @@ _IN_LINES = re.compile(f"(?![\\n\\t])[{_OBEYED}]")
 
 def escaped(text: str) -> str:
     r"""Every character of ``text`` as ``\x1b``, ``\u202e``, or two of them: what stands behind C0 is valid in JSON."""
-    halves = (text.encode("utf-16-be", "surrogatepass")[i : i + 2] for i in range(0, 2 * _units(text), 2))
-    codes = (int.from_bytes(half, "big") for half in halves)
+    codes = (code for (code,) in struct.iter_unpack(">H", text.encode("utf-16-be", "surrogatepass")))
     return "".join(f"\\x{code:02x}" if code < 0x20 else f"\\u{code:04x}" for code in codes)
-
-
-def _units(text: str) -> int:
-    return sum(2 if ord(char) > 0xFFFF else 1 for char in text)
 
 
 def line(text: str) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import codecs
 import sys
+from collections.abc import Mapping
+from functools import partial
 
 from strata.text.controls import escaped
 
@@ -22,21 +24,15 @@ WORDS = {
 """No word may hold what JSON gives a meaning: a quotation mark or a backslash."""
 
 
-def _words(error: UnicodeError) -> tuple[str, int]:
+def _shown(error: UnicodeError, words: Mapping[str, str]) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     found = error.object[error.start : error.end]
-    return "".join(WORDS.get(char) or escaped(char) for char in found), error.end
+    return "".join(words.get(char) or escaped(char) for char in found), error.end
 
 
-def _numbers(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    return escaped(error.object[error.start : error.end]), error.end
-
-
-codecs.register_error(ERRORS, _words)
-codecs.register_error(f"{ERRORS}-exact", _numbers)
+codecs.register_error(ERRORS, partial(_shown, words=WORDS))
+codecs.register_error(f"{ERRORS}-exact", partial(_shown, words={}))
 
 
 def encoding() -> str:

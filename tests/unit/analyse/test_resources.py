@@ -53,7 +53,6 @@ def test_a_disk() -> None:
     assert (disk.read_ns, disk.write_ns) == (pytest.approx(3e6), pytest.approx(2e6))
     assert (disk.flushes, disk.flush_ns) == (100, pytest.approx(8e6))
     assert disk.requests_per_io == pytest.approx(1.2)
-    assert disk.merges_per_request == pytest.approx(0.5)
     assert disk.demand_ns == pytest.approx(0.8e6)
     assert disk.write_bytes_per_byte == pytest.approx(900 * 8192 / 10e6)
 

@@ -77,7 +77,7 @@ def test_names_of_what_was_stored_before_have_not_changed() -> None:
     ]
     paced = Workload(rw=Rw.RW, bs=4096, arrival=OpenLoop(iops=500), threads=2, rwmixread=70, direct=False)
     assert paced.key == "rw70-4KiB-500iops-constant-t2-buffered"
-    assert paced.label == "sequential 70/30 · 4 KiB · 500 IOPS asked · 2 threads · buffered"
+    assert paced.label == "sequential 70/30 · 4 KiB · 500 IOPS requested · 2 threads · buffered"
 
 
 def test_a_stored_workload_loads_and_is_written_as_it_was() -> None:

@@ -16,8 +16,8 @@ from browser_view import CONTRAST, OUT_OF_SIGHT, VIEWS, browser, seen
 from sample_report import build
 
 from strata.model.run import Report
-from strata.report import html
 from strata.report.html import compare, history, matrix
+from strata.report.html import page as html
 
 NASTY = '=<script>alert("x")</script>'
 pytestmark = pytest.mark.browser

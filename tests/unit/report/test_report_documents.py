@@ -108,13 +108,13 @@ def test_json_says_debug_build() -> None:
 def test_json_of_survey_plan_runs_and_clean_names_its_schema() -> None:
     report = build()
     assert report.run.survey is not None
-    survey = json.loads(json_.render_survey(report.run.survey))
+    survey = json.loads(json_.render_part("survey", "survey", report.run.survey))
     assert (survey["schema"], survey["survey"]["file_system"]["kind"]) == ("strata.survey/1", "ext4")
-    plan = json.loads(json_.render_plan(report.run.plan))
+    plan = json.loads(json_.render_part("plan", "plan", report.run.plan))
     assert (plan["schema"], plan["plan"]["bytes_written"]) == ("strata.plan/1", 61 << 30)
-    runs = json.loads(json_.render_runs((RunHead.of(report.run),)))
+    runs = json.loads(json_.render_part("runs", "runs", (RunHead.of(report.run),)))
     assert (runs["schema"], runs["runs"][0]["stack"]) == ("strata.runs/1", "build-volume")
-    gone = json.loads(json_.render_clean([Path("/mnt/strata.dat")]))
+    gone = json.loads(json_.render_part("clean", "removed", [Path("/mnt/strata.dat")]))
     assert gone == {"schema": "strata.clean/1", "removed": ["/mnt/strata.dat"]}
 
 

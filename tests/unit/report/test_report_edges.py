@@ -21,7 +21,8 @@ from strata.model.result import CellResult, EngineResult
 from strata.model.run import NoiseProbe, Report
 from strata.model.stack import Layer, Stack
 from strata.model.workload import OpenLoop, Workload
-from strata.report import html, json_, markdown, terminal
+from strata.report import json_, markdown, terminal
+from strata.report.html import page as html
 
 DISK = Layer(name="disk", endpoint="block:/dev/x")
 FILE = Layer(name="file", endpoint="file:/x", on=("disk",))

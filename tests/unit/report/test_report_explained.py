@@ -15,9 +15,10 @@ from strata.errors import UsageError
 from strata.model.experiment import Refusal
 from strata.model.finding import Diagnosis, VerdictKind
 from strata.model.run import Report
-from strata.report import html, markdown, terminal
+from strata.report import markdown, terminal
 from strata.report.experiments import PredictionResult, line, scenes
 from strata.report.explained import Explained, explained, explained_text
+from strata.report.html import page as html
 from strata.report.paragraph import paragraph
 
 

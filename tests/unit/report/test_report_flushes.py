@@ -9,7 +9,8 @@ import pytest
 from sample_report import build
 
 from strata.model.run import Report
-from strata.report import html, json_, markdown, terminal
+from strata.report import json_, markdown, terminal
+from strata.report.html import page as html
 
 
 def flushed() -> Report:

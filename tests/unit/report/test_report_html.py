@@ -14,7 +14,8 @@ from sample_report import build, estimate
 
 from strata.model.analysis import Check, Equivalence, NoiseFloor
 from strata.model.run import Report, RunStatus
-from strata.report import answer, html
+from strata.report import answer
+from strata.report.html import page as html
 from strata.report.html.charts import svg
 from strata.report.html.charts.percentiles import percentiles, split
 from strata.report.html.charts.prediction import prediction

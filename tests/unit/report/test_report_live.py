@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -43,7 +44,7 @@ def terminal(width: int = 80, file: io.StringIO | None = None) -> tuple[QuietCon
 
 def test_plain_view_prints_a_line_a_finished_step_and_none_in_between() -> None:
     out = io.StringIO()
-    with PlainView(out) as view:
+    with closing(PlainView(out)) as view:
         view.update(Progress(phase=Phase.PREPARE, message="writing 4 GiB of its own data"))
         view.update(Progress(phase=Phase.PREPARE, message="half of it"))
         for _ in range(20):
@@ -122,7 +123,7 @@ def test_live_view_gives_the_terminal_back_after_an_exception() -> None:
     console, out = terminal()
 
     def watch() -> None:
-        with LiveView(console) as view:
+        with closing(LiveView(console)) as view:
             view.update(STEP)
             raise RuntimeError("boom")
 
@@ -151,7 +152,7 @@ class Broken(io.StringIO):
 
 def test_a_terminal_that_breaks_does_not_end_the_run() -> None:
     console, _ = terminal(file=Broken())
-    with LiveView(console) as live, PlainView(Broken()) as plain:
+    with closing(LiveView(console)) as live, closing(PlainView(Broken())) as plain:
         for view in (live, plain):
             view.update(STEP)
             view.update(DONE)
@@ -169,7 +170,7 @@ def test_finished_steps_are_kept_and_the_sparkline_begins_anew_with_each_cell() 
 
 def test_control_codes_in_names_do_not_reach_the_terminal() -> None:
     console, out = terminal()
-    with LiveView(console) as view:
+    with closing(LiveView(console)) as view:
         view.update(STEP.model_copy(update={"layer": "sh\x1b[2Jare"}))
     assert "\x1b[2J" not in out.getvalue()
 

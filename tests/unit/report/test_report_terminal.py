@@ -19,7 +19,8 @@ from strata.model.finding import Cause, Diagnosis, RuledOut, VerdictKind
 from strata.model.remembered import RunHead
 from strata.model.result import Direction, EngineResult, ThreadResult, ThreadTimes
 from strata.model.run import Report, RunStatus
-from strata.report import html, ladder, markdown, terminal
+from strata.report import ladder, markdown, terminal
+from strata.report.html import page as html
 from strata.report.ladder import ResultSign
 from strata.report.measure_text import measure_text
 from strata.report.plan_text import plan_text
@@ -393,6 +394,6 @@ def test_a_measurement_says_what_the_cache_held_and_what_each_thread_did() -> No
     assert "thread 0" not in said
     told = measure_text(summary, "file:/x", 400, result=result, verbose=True)
     assert "100 IOPS · 400 KiB/s · mean 100 µs, p99 200 µs, max 400 µs · 100 ns user + 900 ns system per I/O" in told
-    assert "7 voluntary, 2 other switches · waited 3.00 µs for a processor · pinned to processors 1" in told
+    assert "7 voluntary, 2 other switches · waited 3.00 µs for a CPU · pinned to CPUs 1" in told
     unlike = Check(kind="threads", layer="x", workload_key="w", impossible=False, message="thread 1 did 9 %")
     assert "thread 0" in measure_text(summary, "file:/x", 400, checks=(unlike,), result=result)

@@ -59,7 +59,7 @@ def test_a_history_is_one_series_oldest_first(path):
             store.create_run(sample.run(f"run-{n}", created=created))
             store.save_cell(f"run-{n}", measured(0, run_ops=created))
         (series,) = store.series()
-        assert series.cell == f"disk/{sample.WORKLOAD.key}"
+        assert series.name == f"disk/{sample.WORKLOAD.key}"
         assert [f.ops for f in store.history(series)] == [10, 20, 30]
         assert [f.ops for f in store.history(series, newest=2)] == [20, 30]
 

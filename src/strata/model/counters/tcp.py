@@ -26,27 +26,20 @@ class TcpInfo(NamedTuple):
 
 # The port is that of the service, at either end; runs of earlier versions do not have it.
 _CONNECTION, _NODE = Family("tcp_", Scope.CONNECTION, also=("port",)), Family("tcp_", Scope.NODE)
+_TIME = Family("tcp_", Scope.CONNECTION, also=("port",), over=Over.MEAN)
+_SHORTEST = TcpInfo("min_rtt_us", 148, factor=_US, unknown=0xFFFFFFFF)
 
-RTT = _CONNECTION.stands(
+RTT = _TIME.stands(
     "rtt_seconds",
     "s",
     "round-trip time of the connection, smoothed by the kernel",
-    over=Over.MEAN,
     source=TcpInfo("rtt_us", 68, factor=_US),
 )
-RTT_VARIATION = _CONNECTION.stands(
-    "rtt_variation_seconds",
-    "s",
-    "variation of the round-trip time",
-    over=Over.MEAN,
-    source=TcpInfo("rttvar_us", 72, factor=_US),
+RTT_VARIATION = _TIME.stands(
+    "rtt_variation_seconds", "s", "variation of the round-trip time", source=TcpInfo("rttvar_us", 72, factor=_US)
 )
-MIN_RTT = _CONNECTION.stands(
-    "min_rtt_seconds",
-    "s",
-    "minimum round-trip time of the connection in the last minutes",
-    over=Over.MEAN,
-    source=TcpInfo("min_rtt_us", 148, factor=_US, unknown=0xFFFFFFFF),
+MIN_RTT = _TIME.stands(
+    "min_rtt_seconds", "s", "minimum round-trip time of the connection in the last minutes", source=_SHORTEST
 )
 CWND = _CONNECTION.stands(
     "cwnd", "segments", "congestion window: segments it may have in flight", source=TcpInfo("cwnd", 80)

@@ -1,7 +1,1 @@
-"""The report as one self-contained HTML file: no network loads, no script needed to read it."""
-
-from __future__ import annotations
-
-from strata.report.html.page import render
-
-__all__ = ["render"]
+"""Reports as self-contained HTML files: no network loads, no script needed to read them."""

@@ -8,13 +8,12 @@ from strata.report.html import frame
 from strata.report.html.charts.forest import forest
 from strata.report.html.frame import Cell, ends, interval, text_of
 
-_ORDER = {Change.SLOWER: 0, Change.FASTER: 1, Change.CANNOT_TELL: 2, Change.EQUIVALENT: 3}
 _LOOK = {Change.SLOWER: "slower", Change.FASTER: "faster", Change.CANNOT_TELL: "unsure", Change.EQUIVALENT: "same"}
 
 
 def render(compared: ComparedRuns) -> str:
     """The whole page as one string of HTML; what changed most comes first."""
-    cells = sorted(compared.cells, key=lambda c: (_ORDER[c.verdict], -abs(c.iops.value - 1)))
+    cells = compare_lines.by_change(compared.cells)
     return frame.render(
         "compare.html",
         csv_of(compared),
@@ -25,7 +24,7 @@ def render(compared: ComparedRuns) -> str:
         lines=compare_lines,
         look=_LOOK,
         heat=frame.heat,
-        changed=[c for c in cells if c.verdict in (Change.SLOWER, Change.FASTER)],
+        changed=compare_lines.changed(cells),
         chart=forest("forest", cells, compared.margin),
     )
 

@@ -1,4 +1,4 @@
-"""The counters beside the figures: one row per measured cell, only columns that were read anywhere."""
+"""The counters beside the figures: a column for each that was read anywhere."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from strata import units
 from strata.model.analysis import CellSummary
 from strata.model.counters import Counter, cgroup, pressure, qdisc, tcp
 from strata.model.run import Report
-from strata.model.workload import Workload
 from strata.report import figures
-from strata.report.ladder import Ladder
 
 Reader = Callable[[CellSummary], float | None]
 
@@ -26,6 +24,11 @@ class CounterColumn:
     write: Callable[[float], str]
     rare: bool = False
     """Left out where it is 0 everywhere."""
+
+    def told(self, cell: CellSummary) -> str:
+        """A dash where it was not read."""
+        value = self.read(cell)
+        return "–" if value is None else self.write(value)
 
 
 def _rtt(cell: CellSummary) -> float | None:
@@ -49,14 +52,10 @@ def _of(
 
 ALL = (
     CounterColumn("in flight", "rate × mean latency (Little's law)", lambda c: c.outstanding, units.significant),
-    CounterColumn("CPU busy", "mean over all processors", lambda c: c.cpu_busy, figures.percent),
-    CounterColumn("busiest CPU", "the busiest single processor", lambda c: c.cpu_busiest, figures.percent),
-    CounterColumn(
-        "CPU steal", "processor time that the hypervisor gave to others", lambda c: c.cpu_steal, figures.percent
-    ),
-    CounterColumn(
-        "engine CPU/IO", "Strata's own processor time per I/O", lambda c: c.engine_cpu_ns_per_io, units.duration
-    ),
+    CounterColumn("CPU busy", "mean over all CPUs", lambda c: c.cpu_busy, figures.percent),
+    CounterColumn("busiest CPU", "the busiest single CPU", lambda c: c.cpu_busiest, figures.percent),
+    CounterColumn("CPU steal", "CPU time that the hypervisor gave to others", lambda c: c.cpu_steal, figures.percent),
+    CounterColumn("engine CPU/IO", "Strata's own CPU time per I/O", lambda c: c.engine_cpu_ns_per_io, units.duration),
     CounterColumn(
         "in flight at device", "mean number of requests at the device", lambda c: c.device_in_flight, units.significant
     ),
@@ -90,37 +89,5 @@ ALL = (
 
 def columns(report: Report) -> tuple[CounterColumn, ...]:
     """Those that have something to tell in at least one cell."""
-    return tuple(c for c in ALL if any(_told(c, cell) for cell in report.analysis.cells))
-
-
-def _told(column: CounterColumn, cell: CellSummary) -> bool:
-    value = column.read(cell)
-    return value is not None and not (column.rare and value == 0)
-
-
-@dataclass(frozen=True)
-class CounterRow:
-    """One cell. ``first`` opens a workload, whose heading spans ``span`` rows. An absent counter is a dash."""
-
-    workload: Workload
-    shape: str
-    first: bool
-    span: int
-    cell: CellSummary
-    texts: tuple[str, ...]
-
-
-def rows(report: Report, table: Ladder) -> tuple[CounterRow, ...]:
-    """In the order of the ladder, layers from the medium upward."""
-    shown = columns(report)
-    made = []
-    for row in table.rows:
-        found = [report.analysis.summary(layer.name, row.workload.key) for layer in report.run.plan.stack.layers]
-        cells = [c for c in found if c is not None]
-        for i, cell in enumerate(cells):
-            texts = []
-            for column in shown:
-                value = column.read(cell)
-                texts.append("–" if value is None else column.write(value))
-            made.append(CounterRow(row.workload, row.shape, i == 0, len(cells), cell, tuple(texts)))
-    return tuple(made)
+    silent = {False: (None,), True: (None, 0)}
+    return tuple(c for c in ALL if any(c.read(cell) not in silent[c.rare] for cell in report.analysis.cells))

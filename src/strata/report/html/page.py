@@ -10,7 +10,6 @@ from typing import Any
 from markupsafe import Markup
 
 from strata.model.analysis import UNSTEADY, CellSummary
-from strata.model.ends import LatencySplit
 from strata.model.finding import VerdictKind
 from strata.model.run import Report
 from strata.report import answer, experiments, figures, ladder, survey_text, words
@@ -108,11 +107,10 @@ def context(report: Report) -> dict[str, Any]:
         "curves": _panels(table, "latency", lambda i, n, row: percentiles(i, n, cells(row))),
         "waterfalls": _panels(table, "waterfall", lambda i, n, row: waterfall(i, n, bars(report, row.workload.key))),
         "timelines": _panels(table, "time", lambda i, n, row: timeline(i, n, cells(row))),
-        "ends": section(report),
-        "counters": counters.rows(report, table),
+        "ends": _ends(report),
         "counter_columns": counters.columns(report),
         "percentile_keys": _percentile_keys(report),
-        "row_cells": [(row, cells(row)) for row in table.rows],
+        "row_cells": [(row, found) for row in table.rows if (found := cells(row))],
         "checks": check_lines(report),
         "survey": report.run.survey,
         "survey_facts": survey_text,
@@ -137,9 +135,8 @@ def bars(report: Report, key: str) -> tuple[Bar, ...]:
         cell = report.analysis.summary(layer.name, key)
         if cell is None:
             continue
-        comparison = next(
-            (c for c in report.analysis.comparisons if (c.layer, c.workload_key) == (layer.name, key)), None
-        )
+        held = (c for c in report.analysis.comparisons if (c.layer, c.workload_key) == (layer.name, key))
+        comparison = next(held, None)
         below = report.analysis.summary(comparison.below, key) if comparison else None
         if comparison is None or below is None:
             made.append(Bar(layer.name, index, 0.0, cell.mean_ns, whole=True))
@@ -178,37 +175,23 @@ SHOWN = 12
 """Notes beyond that repeat themselves."""
 
 
-@dataclass(frozen=True)
-class EndsSection:
-    """Cells in the run's order; ``notes`` name their cell."""
-
-    splits: tuple[tuple[CellSummary, LatencySplit], ...]
-    percentiles: tuple[str, ...]
-    flows: tuple[CellSummary, ...]
-    cycles: tuple[CellSummary, ...]
-    sources: tuple[str, ...]
-    notes: tuple[str, ...]
-    absent: tuple[str, ...]
-
-
-def section(report: Report) -> EndsSection | None:
-    """None where no cell has anything to show."""
+def _ends(report: Report) -> dict[str, Any] | None:
+    """What the section of client and server places, cells in the run's order; None where no cell has anything."""
     cells = report.analysis.cells
-    splits = tuple((c, split) for c in cells for split in c.splits)
+    splits = [(c, split) for c in cells for split in c.splits]
     told: dict[str, list[str]] = {}
     for cell in cells:
         for note in (*cell.notes, *(n for split in cell.splits for n in split.notes)):
             told.setdefault(note, []).append(f"{cell.layer}, {cell.workload.label}")
     more = {note: f" and {len(places) - 1} more" if len(places) > 1 else "" for note, places in told.items()}
-    notes = tuple(f"{note} ({places[0]}{more[note]})" for note, places in list(told.items())[:SHOWN])
     known = {p.percentile for _, split in splits for p in split.percentiles}
-    found = EndsSection(
-        splits=splits,
-        percentiles=tuple(p for p in SHOWN_PERCENTILES if p in known),
-        flows=tuple(c for c in cells if c.flows),
-        cycles=tuple(c for c in cells if c.cycles),
-        sources=tuple(dict.fromkeys(cost.source for c in cells for cost in c.cycles)),
-        notes=notes,
-        absent=tuple(dict.fromkeys(why for c in cells for why in c.absent)),
-    )
-    return found if splits or found.flows or found.cycles else None
+    flows, cycles = [c for c in cells if c.flows], [c for c in cells if c.cycles]
+    return {
+        "splits": splits,
+        "percentiles": [p for p in SHOWN_PERCENTILES if p in known],
+        "flows": flows,
+        "cycles": cycles,
+        "sources": list(dict.fromkeys(cost.source for c in cycles for cost in c.cycles)),
+        "notes": [f"{note} ({places[0]}{more[note]})" for note, places in list(told.items())[:SHOWN]],
+        "absent": list(dict.fromkeys(why for c in cells for why in c.absent)),
+    } if splits or flows or cycles else None  # fmt: skip

@@ -7,7 +7,6 @@ empty. Every figure has a contrast of at least 4.5 : 1 to its square (a test ask
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -47,20 +46,6 @@ QUANTITIES = (
 )
 
 
-@dataclass(frozen=True)
-class Shades:
-    """From values to shades, on a logarithmic scale between the least and the greatest."""
-
-    low: float
-    high: float
-
-    def of(self, value: float) -> int:
-        """0 to ``STEPS - 1``."""
-        span = math.log(self.high) - math.log(self.low)
-        level = (math.log(value) - math.log(self.low)) / (span or 1.0)
-        return min(STEPS - 1, int(level * STEPS))
-
-
 def width_of(sizes: Sequence[int]) -> int:
     """Of a map, px."""
     return LEFT + CELL_W * len(sizes) + 4
@@ -79,7 +64,7 @@ def heatmap(
     known = [v for c in cells if (v := quantity.read(c))]
     if not known:
         return None
-    shades = Shades(min(known), max(known))
+    shades = svg.logarithmic(min(known), max(known), 0, STEPS)
     by = {(c.iodepth, c.bs): c for c in cells}
     width, height = width_of(sizes), TOP + CELL_H * len(depths) + 4
     drawn: list[Markup] = [_hatch(ident)] if quantity.rate else []
@@ -135,7 +120,7 @@ def _told(quantity: Quantity, cell: MatrixCell, value: float | None) -> str:
     return f"{_where(cell)}: {quantity.write(value)}{unit}"
 
 
-def _square(ident: str, quantity: Quantity, cell: MatrixCell | None, x: float, y: float, shades: Shades) -> Markup:
+def _square(ident: str, quantity: Quantity, cell: MatrixCell | None, x: float, y: float, shades: svg.Scale) -> Markup:
     w, h = CELL_W - 3, CELL_H - 3
     if cell is None:
         return svg.rect(x, y, w, h, "square none")
@@ -143,7 +128,7 @@ def _square(ident: str, quantity: Quantity, cell: MatrixCell | None, x: float, y
     if not value:
         empty = svg.rect(x, y, w, h, "square none", svg.title(_told(quantity, cell, value)))
         return svg.element("g", empty, svg.text(x + w / 2, y + h / 2 + 4, "–", "tick", "middle"))
-    shade = shades.of(value)
+    shade = min(STEPS - 1, int(shades(value)))
     signs = quantity.rate
     frame = " moved" if signs and cell.moved else " kink" if signs and cell.kink else ""
     parts = [svg.title(_told(quantity, cell, value)), svg.rect(x, y, w, h, f"square heat-{shade}{frame}")]

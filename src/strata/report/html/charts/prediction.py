@@ -26,15 +26,8 @@ def prediction(ident: str, outcome: Outcome) -> Markup:
     x = linear(0, most, LEFT, RIGHT)
     drawn = [svg.line(LEFT, MIDDLE + 16, RIGHT, MIDDLE + 16, "grid")]
     drawn += [svg.text(x(t), MIDDLE + 32, short_count(t), "tick", "middle") for t in linear_ticks(most)]
-    drawn.append(
-        svg.text(
-            (LEFT + RIGHT) / 2,
-            HEIGHT - 4,
-            AXES.get(predicted.metric, f"{predicted.metric}, {predicted.unit}"),
-            "axis",
-            "middle",
-        )
-    )
+    axis = AXES.get(predicted.metric, f"{predicted.metric}, {predicted.unit}")
+    drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, axis, "axis", "middle"))
     left, right = x(max(0.0, predicted.low)), x(min(most, max(0.0, predicted.high)))
     drawn.append(svg.rect(left, MIDDLE - 14, right - left, 28, "predicted"))
     at = min(max((left + right) / 2, LEFT + NAME / 2), RIGHT - NAME / 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import cache
 
 from markupsafe import Markup, escape
 
@@ -24,20 +25,14 @@ def coordinate(value: float) -> str:
 def element(name: str, *children: object, **attributes: object) -> Markup:
     """``<name a="…">children</name>``; underscores of attribute names become hyphens, ``class_`` is ``class``."""
     # Joined by hand: a page has thousands of them, and `Markup.format` costs ten times as much.
-    said = "".join(f' {_NAMES[key]}="{_value(value)}"' for key, value in attributes.items())
+    said = "".join(f' {_attribute(key)}="{_value(value)}"' for key, value in attributes.items())
     inner = "".join(map(escape, children))
     return Markup(f"<{name}{said}>{inner}</{name}>")
 
 
-class _Names(dict[str, str]):
-    """Attribute names as they are written, by the keyword."""
-
-    def __missing__(self, key: str) -> str:
-        self[key] = name = key.rstrip("_").replace("_", "-")
-        return name
-
-
-_NAMES = _Names()
+@cache
+def _attribute(keyword: str) -> str:
+    return keyword.rstrip("_").replace("_", "-")
 
 
 def _value(value: object) -> str:
