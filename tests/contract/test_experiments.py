@@ -135,8 +135,8 @@ def test_what_cannot_be_done_here_is_refused_with_the_reason(tmp_path: Path, mon
         away = Endpoint.parse("nbd://203.0.113.1:10809/share")
         with monkeypatch.context() as patched:
             patched.setitem(session.place._endpoints, "share", away)
-            assert "not a namespace" in because(asked(reads, Condition.NULL_END))
-        assert "more than the plan announced" in because(asked(writes))
+            assert "not a network namespace" in because(asked(reads, Condition.NULL_END))
+        assert "more data than the plan allows" in because(asked(writes))
         assert "was not measured" in because(asked(reads).model_copy(update={"reference": "elsewhere"}))
         assert "no layer" in because(asked(reads).model_copy(update={"layer": "elsewhere"}))
         assert not [c for c in session.store.cells(run.id) if c.experiment]

@@ -301,7 +301,7 @@ def test_a_document_comes_back_from_its_file(store: str, tmp_path: Path) -> None
     ("text", "why"),
     [
         ("", "it is not valid JSON"), ("{" * 200, "it is not valid JSON|too deep|nested"),
-        ("[1]", "names no schema"), ('{"schema": "strata.report/9"}', "report/9"),
+        ("[1]", "has no schema key"), ('{"schema": "strata.report/9"}', "report/9"),
         ('{"schema": "strata.report/1"}', "verdict: Field required"),
     ],
 )  # fmt: skip

@@ -43,7 +43,7 @@ def compare_runs(
         right = store.load_run(b) if b else store.latest()
         if right is None or right.id == left.id:
             raise UsageError(
-                "cannot compare", left.id, "both runs are the same", "name another run: strata runs lists them"
+                "cannot compare", left.id, "both runs are the same", "give another run: strata runs lists them"
             )
         return compared(store, left, right, margin=margin, between_runs=between_runs, anyway=anyway)
 
@@ -66,7 +66,7 @@ def compared(
     if not told.cells:
         raise InconclusiveError(
             "cannot compare", f"{a.id} with {b.id}", "they have no measured cell in common",
-            "a cell is a layer's name and a workload: measure the same ones",
+            "measure the same workloads at layers of the same names",
         )  # fmt: skip
     return ComparedRuns(
         a=_side(a),

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from strata import units
 from strata.app.demos import DEMO_PREFIX, Scenario, demo_of, scenario
@@ -36,9 +35,6 @@ from strata.model.survey import Survey
 from strata.model.workload import Sync, Workload
 from strata.plan.ident import new_id
 from strata.plan.workloads import DIAGNOSE
-
-if TYPE_CHECKING:
-    pass
 
 DEMO_SIZE = 64 * units.MIB
 
@@ -85,8 +81,8 @@ def _directory_of_ours(where: Path) -> Path:
     try:
         safety.check_own_file(file_or_directory(where))
     except SafetyRefusal as e:
-        beside = f"strata diagnose {shlex.quote(str(where.parent))} makes a file of its own beside it"
-        reads = f"strata measure {shlex.quote(f'file:{where.absolute()}')} --rw randread reads this one"
+        beside = f"strata diagnose {shlex.quote(str(where.parent))} creates its own file beside it"
+        reads = f"strata measure {shlex.quote(f'file:{where.absolute()}')} --rw randread reads this file"
         raise SafetyRefusal(e.what, e.where, e.why, f"{beside}; {reads}", e.problems) from e
     return where.parent
 
@@ -143,7 +139,7 @@ def diagnose_path(where: Path | Stack, options: Options, emit: Emit) -> Report:
     """survey → plan → measure every layer → compare → name → confirm."""
     run_id = new_id()
     name = where.name if isinstance(where, Stack) else where
-    emit(Progress(phase=Phase.SURVEY, message=f"looking at what is under {name}"))
+    emit(Progress(phase=Phase.SURVEY, message=f"examining what is below {name}"))
     return _carry_out(source_of(where, options, run_id), options, emit, run_id)
 
 
@@ -158,7 +154,7 @@ def unfinished(run_id: str | None, store_url: str | None) -> Run:
     with opened(store_url) as store:
         run = store.load_run(run_id) if run_id else store.latest((RunStatus.RUNNING, RunStatus.STOPPED))
     if run is None:
-        raise UsageError("nothing to resume:", "no unfinished run", "", "strata runs lists what is in the store")
+        raise UsageError("nothing to resume:", "no unfinished run", "", "strata runs lists all runs")
     return run
 
 
@@ -192,9 +188,11 @@ def chosen_workloads(workloads: tuple[Workload, ...], options: Options) -> tuple
     )
     if not kept:
         known = ", ".join(w.key for w in workloads)
-        raise UsageError("no workload matches", ", ".join(patterns), "", f"there are: {known}")
+        raise UsageError("no workload matches", ", ".join(patterns), "", f"available: {known}")
     if (options.precondition_s or options.precondition_bytes) and not any(w.rw.carries for w in kept):
-        raise UsageError("cannot precondition:", ", ".join(w.key for w in kept), "no workload writes", "leave it out")
+        raise UsageError(
+            "cannot precondition:", ", ".join(w.key for w in kept), "no workload writes", "leave --precondition out"
+        )
     return kept
 
 
@@ -236,7 +234,7 @@ def _carry_out(
         if status is RunStatus.STOPPED:
             raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
         if status is RunStatus.FAILED:
-            again = f"what was measured is kept; when the cause is mended: strata measure --resume {run.id}"
+            again = f"finished cells are kept; once the cause is fixed: strata measure --resume {run.id}"
             why = next((c.error for c in store.cells(run.id) if c.error), "no cell could be measured")
             raise RunFailed("the run failed:", run.id, why, again)
         analysis = session.analyse()

@@ -55,7 +55,7 @@ def with_workloads(found: Imported, given: Mapping[str, Any]) -> Imported:
         for k, v in given.items()
         if any(k not in cell.asked for cell in found.cells)
     ]
-    notes = (*found.notes, f"{', '.join(said)}: as the user says, the file does not") if said else found.notes
+    notes = (*found.notes, f"{', '.join(said)}: set by the user, not stated in the file") if said else found.notes
     return found.model_copy(update={"cells": cells, "notes": notes})
 
 
@@ -67,7 +67,7 @@ def _with_workload(cell: ImportedCell, given: Mapping[str, Any]) -> ImportedCell
     asked = {**given, **cell.asked}
     mixed = str(asked.get("rw", "")).removeprefix("rand") in ("rw", "readwrite")
     if missing := [name for name in (*NEEDED, *["rwmixread"] * mixed) if name not in asked]:
-        return cell.model_copy(update={"incomplete": (f"not said: {', '.join(missing)}",)})
+        return cell.model_copy(update={"incomplete": (f"not stated: {', '.join(missing)}",)})
     try:
         workload = workload_from_words(**asked)
     except UsageError as e:
@@ -79,7 +79,7 @@ def _with_workload(cell: ImportedCell, given: Mapping[str, Any]) -> ImportedCell
 
 def _not_a_result(cell: ImportedCell, workload: Workload) -> str | None:
     if _result(cell, workload, {}, 0.0, 0) is None:
-        return "neither its I/Os nor its IOPS over a known time are said"
+        return "it states neither the number of I/Os nor IOPS with a duration"
     return None
 
 
@@ -172,7 +172,7 @@ def outcome_of(run: Run, results: tuple[CellResult, ...]) -> tuple[Analysis, Dia
     checks += [
         Check(
             kind="figures", title="no response times", layer=c.layer, workload_key=c.workload.key, impossible=False,
-            message=f"{run.imported.tool} printed none: compare and history have its IOPS",
+            message=f"{run.imported.tool} printed none; compare and history use its IOPS only",
         )
         for c in seen.cells if (c.layer, c.workload.key) not in timed
     ]  # fmt: skip

@@ -143,7 +143,7 @@ def _files(words: Sequence[str]) -> Iterator[str]:
         for path in _of_word(word):
             if path not in seen:
                 if len(seen) >= FILES_MOST:
-                    raise UsageError("cannot import", word, f"there are more than {FILES_MOST} files", "name fewer")
+                    raise UsageError("cannot import", word, f"there are more than {FILES_MOST} files", "give fewer")
                 seen.add(path)
                 yield path
 
@@ -163,7 +163,7 @@ def _of_word(word: str) -> Iterator[str]:
     magic = glob.has_magic(word)
     matches = sorted(map(str, Path(Path(word).anchor).glob(word.removeprefix(Path(word).anchor)))) if magic else []
     if not matches:
-        raise UsageError("cannot import", word, "there is no such file", "name a file, a folder or a pattern")
+        raise UsageError("cannot import", word, "there is no such file", "give a file, a folder or a pattern")
     for match in matches:
         yield from _below(match) if Path(match).is_dir() else (match,)
 
@@ -179,4 +179,4 @@ def _below(folder: str) -> Iterator[str]:
                 found = True
                 yield path
     if not found:
-        raise UsageError("cannot import", folder, "there is no file in it", "name a folder with results")
+        raise UsageError("cannot import", folder, "there is no file in it", "give a folder with results")

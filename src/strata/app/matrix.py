@@ -88,7 +88,7 @@ def ground_of(
     if is_endpoint(where):
         yield from _endpoint(Endpoint.parse(where), options, workloads, emit, destructive, resumed)
         return
-    emit(Progress(phase=Phase.SURVEY, message=f"looking at what is under {where}"))
+    emit(Progress(phase=Phase.SURVEY, message=f"examining what is below {where}"))
     source = source_again(resumed, options) if resumed is not None else source_of(Path(where), options, run_id)
     size, keep = size_of(source, options, resumed)
     with closing(source.place(workloads)) as place:
@@ -134,8 +134,6 @@ def plan_matrix(where: str, words: MatrixWords, options: Options) -> MatrixPlan:
 
     Opens and makes nothing. Raises `UsageError` where the budget is too short for a visit of every cell.
     """
-    from strata.app.matrix import plan_site
-
     _calm_numbers()
     run_id = new_id()
     stack, size, _ = plan_site(where, options, run_id)
@@ -152,8 +150,6 @@ def measure_matrix(where: str, words: MatrixWords, options: Options, emit: Emit)
     Raises `InconclusiveError` where ``until`` is asked and the noise floor, measured first, forbids it; `Stopped`
     with how to go on; and what the safety gate raises.
     """
-    from strata.app.matrix import plan_site
-
     run_id = new_id()
     _calm_numbers()
     if is_endpoint(where):
@@ -182,8 +178,6 @@ def resume_matrix(run: Run, options: Options, emit: Emit, destructive: str | Non
 def _carry_out(
     where: str, words: MatrixWords, options: Options, emit: Emit, run_id: str, resumed: Run | None
 ) -> MatrixResult:
-    from strata.app.matrix import ground_of
-
     _calm_numbers()
     grid_workloads = resumed.plan.workloads if resumed else asked_of(words, options)[1]
     ends = [Endpoint.parse(where)] if is_endpoint(where) else []
@@ -203,7 +197,7 @@ def _carry_out(
         runner = Runner(site, engine, store, watches.__getitem__, emit, stop)
         refused = refused_cells(engine, grid_workloads, pieces)
         plan = resumed.plan if resumed else matrix_plan(stack, words, options, run_id, here.size, refused)
-        emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
+        emit(Progress(phase=Phase.GENERATOR, message="measuring the load generator alone"))
         place = noise_place(stack.layers[0].target, plan.workloads[0].direct)
         run = run_of(
             plan,

@@ -120,9 +120,7 @@ def matrix_plan(
     )  # fmt: skip
     least = machine_of(plan, words, None, ()).least_s
     if words.budget_s < least:
-        why = (
-            f"{len(open_cells)} cells need at least {units.duration(least * units.NS_PER_S)} for a brief visit of each"
-        )
+        why = f"{len(open_cells)} cells need at least {units.duration(least * units.NS_PER_S)} for one short visit each"
         asked = units.duration(words.budget_s * units.NS_PER_S)
         raise UsageError("the budget is too short:", asked, why, _longer_or_fewer(ask.grid, words.budget_s, least))
     return plan

@@ -141,7 +141,7 @@ def measure_endpoint(
     _check_able(generator, endpoints, workload)
     preconditions = precondition_s is not None or precondition_bytes is not None
     if preconditions and (endpoint.kind is not EndpointKind.FILE or not workload.rw.carries):
-        why = "only a workload that writes to a file of Strata's own is preconditioned"
+        why = "preconditioning needs a workload that writes to a file of Strata's own"
         raise UsageError(
             "cannot precondition", endpoint.uri.rstrip(":"), why, "for example: file:/mnt/new.dat --rw write"
         )
@@ -317,7 +317,7 @@ def keep_run(report: Report, url: str | None) -> tuple[str | None, str | None]:
 
     if report.run.status is not RunStatus.DONE:
         # Nobody could go on with it, and it is not as long as what it would be compared with.
-        return None, "it did not come to its end"
+        return None, "it did not complete"
 
     try:
         with opened(url) as store:

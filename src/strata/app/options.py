@@ -103,8 +103,8 @@ def check_size(where: str, asked: int | None, there: int) -> None:
     the first MiB, which holds the mark."""
     if asked is None or there in (asked, whole := asked - asked % units.MIB, whole - units.MIB):
         return
-    why = f"it is there already and has {units.size(there)}"
-    raise UsageError("cannot use --size with", where, why, "leave --size out; of an endpoint --range measures a piece")
+    why = f"it exists and has {units.size(there)}"
+    raise UsageError("cannot use --size with", where, why, "leave --size out; --range measures a part of an endpoint")
 
 
 def default_path(path: Path, run_id: str) -> Path:

@@ -83,7 +83,7 @@ class Session(Runner):
         check_layers(resumed, self.place.dropped)
         check_resumable(resumed, self._identity)
         plan = resumed.plan if resumed else self._plan(stack, run_id, size)
-        self.emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
+        self.emit(Progress(phase=Phase.GENERATOR, message="measuring the load generator alone"))
         devices = joined(devices_of(self.place.endpoint(x.name)) for x in plan.stack.layers).devices
         generator, foreign = with_foreign_io(
             devices,

@@ -77,7 +77,7 @@ def planted(text: str) -> PlantedFault:
         return PlantedFault.model_validate(values)
     except (ValidationError, UsageError) as e:
         raise UsageError(
-            "cannot plant the fault",
+            "cannot inject the fault",
             text,
             "it is not of the form KIND[:every=N][:offset=BYTE][:seed=N]",
             f"the kinds are {', '.join(get_args(PlantedFault.model_fields['kind'].annotation))}",
@@ -96,8 +96,8 @@ def warning(config: TargetConfig) -> str | None:
         return None
     who = "every user of this machine" if here else "everybody who reaches this machine over its networks"
     verb = "write to" if writable else "read"
-    only = "--socket PATH is for you alone" if here else "--listen 127.0.0.1:PORT is for this machine alone"
-    return f"warning: {who} can {verb} it, NBD asks for no password; {only}"
+    only = "--socket PATH restricts it to your user" if here else "--listen 127.0.0.1:PORT restricts it to this machine"
+    return f"warning: {who} can {verb} it, because NBD has no password; {only}"
 
 
 def serve_and_say(config: TargetConfig, say: Callable[[str], None]) -> None:

@@ -71,13 +71,13 @@ def measure_text(
     out += line("samples", f"{units.count(s.ios)} I/Os in {figures.plural(s.rounds, 'round')}")
     if s.cpu_busy is not None:
         busiest = f", the busiest {figures.percent(s.cpu_busiest)}" if s.cpu_busiest is not None else ""
-        out += line("processors", f"{figures.percent(s.cpu_busy)} busy{busiest}")
+        out += line("CPUs", f"{figures.percent(s.cpu_busy)} busy{busiest}")
     if s.engine_cpu_ns_per_io is not None:
         parts = ""
         if s.engine_user_ns_per_io is not None and s.engine_system_ns_per_io is not None:
             user, system = units.duration(s.engine_user_ns_per_io), units.duration(s.engine_system_ns_per_io)
             parts = f" ({user} user, {system} system)"
-        out += line("engine", f"{units.duration(s.engine_cpu_ns_per_io)} of processor time per I/O{parts}")
+        out += line("engine", f"{units.duration(s.engine_cpu_ns_per_io)} of CPU time per I/O{parts}")
     if s.device_in_flight is not None:
         out += line("device", f"{units.significant(s.device_in_flight)} in flight on average")
     out += summary_lines(s.traces, width)
@@ -174,9 +174,9 @@ def _thread(t: ThreadResult, seconds: float) -> str:
     elif t.switches is not None:
         parts.append(f"{units.count(t.switches)} switches")
     if t.run_delay_ns is not None:
-        parts.append(f"waited {units.duration(t.run_delay_ns)} for a processor")
+        parts.append(f"waited {units.duration(t.run_delay_ns)} for a CPU")
     if t.cpus:
-        parts.append(f"{'pinned to' if t.pinned else 'allowed on'} processors {t.cpus}")
+        parts.append(f"{'pinned to' if t.pinned else 'allowed on'} CPUs {t.cpus}")
     if t.memory not in (None, "default"):
         parts.append(f"{t.memory} memory")
     return " · ".join(parts)

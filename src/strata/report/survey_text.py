@@ -67,7 +67,7 @@ def cpu_facts(survey: Survey) -> tuple[str, ...]:
         f"hypervisor {cpu.hypervisor}" if cpu.hypervisor else "",
         f"clock {cpu.clocksource}" if cpu.clocksource else "",
     )
-    return (cpu.model, f"{cpu.usable:g} of {figures.plural(cpu.logical, 'processor')} usable", *filter(None, more))
+    return (cpu.model, f"{cpu.usable:g} of {figures.plural(cpu.logical, 'CPU')} usable", *filter(None, more))
 
 
 def memory_facts(survey: Survey) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def memory_facts(survey: Survey) -> tuple[str, ...]:
 def load_facts(survey: Survey) -> tuple[str, ...]:
     """How busy the machine was before anything of Strata ran."""
     load = survey.load
-    facts = [f"processors {figures.percent(load.cpu_busy)} busy", f"{figures.percent(load.cpu_steal)} steal"]
+    facts = [f"CPUs {figures.percent(load.cpu_busy)} busy", f"{figures.percent(load.cpu_steal)} steal"]
     facts += [f"{name} {units.count(iops)} IOPS" for name, iops in load.disk_iops.items() if iops >= 1]
     facts += [f"{name} {units.rate(rate)}" for name, rate in load.net_bytes.items() if rate >= 1024]
     return (*facts, f"over {load.seconds:g} s")
@@ -102,7 +102,7 @@ def survey_text(survey: Survey, width: int, color: bool = False) -> str:
         out += field("medium" if last else "on", f"{arrow}{device.path} · {device.kind}", width, column=_LABEL)
         out += wrap(" · ".join(device_facts(device)), width, " " * (_LABEL + 7))
     out.append("")
-    out += field("processors", " · ".join(cpu_facts(survey)), width, column=_LABEL)
+    out += field("CPUs", " · ".join(cpu_facts(survey)), width, column=_LABEL)
     out += field("memory", " · ".join(memory_facts(survey)), width, column=_LABEL)
     out += field("load", " · ".join(load_facts(survey)), width, column=_LABEL)
     for name, value in survey.limits.items():

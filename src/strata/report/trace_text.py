@@ -37,7 +37,7 @@ def trace_text(result: TraceResult, width: int, color: bool = False) -> str:
             if told.whole
             else f"{units.count(r.records)} records; lost: {units.count(told.losses.events)} counted; "
         )
-        cost = f"reading took {units.percent(told.reader_share, 2)} of one processor, writing about "
+        cost = f"reading took {units.percent(told.reader_share, 2)} of one CPU, writing about "
         out += ["", *field("recorder", said + cost + units.percent(told.event_share, 2), width, column=_LABEL)]
     if result.saved:
         out += field("saved", f"{result.saved}: strata trace --from {result.saved}", width, column=_LABEL)

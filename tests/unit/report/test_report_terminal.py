@@ -393,6 +393,6 @@ def test_a_measurement_says_what_the_cache_held_and_what_each_thread_did() -> No
     assert "thread 0" not in said
     told = measure_text(summary, "file:/x", 400, result=result, verbose=True)
     assert "100 IOPS · 400 KiB/s · mean 100 µs, p99 200 µs, max 400 µs · 100 ns user + 900 ns system per I/O" in told
-    assert "7 voluntary, 2 other switches · waited 3.00 µs for a processor · pinned to processors 1" in told
+    assert "7 voluntary, 2 other switches · waited 3.00 µs for a CPU · pinned to CPUs 1" in told
     unlike = Check(kind="threads", layer="x", workload_key="w", impossible=False, message="thread 1 did 9 %")
     assert "thread 0" in measure_text(summary, "file:/x", 400, checks=(unlike,), result=result)

@@ -49,14 +49,10 @@ def _of(
 
 ALL = (
     CounterColumn("in flight", "rate × mean latency (Little's law)", lambda c: c.outstanding, units.significant),
-    CounterColumn("CPU busy", "mean over all processors", lambda c: c.cpu_busy, figures.percent),
-    CounterColumn("busiest CPU", "the busiest single processor", lambda c: c.cpu_busiest, figures.percent),
-    CounterColumn(
-        "CPU steal", "processor time that the hypervisor gave to others", lambda c: c.cpu_steal, figures.percent
-    ),
-    CounterColumn(
-        "engine CPU/IO", "Strata's own processor time per I/O", lambda c: c.engine_cpu_ns_per_io, units.duration
-    ),
+    CounterColumn("CPU busy", "mean over all CPUs", lambda c: c.cpu_busy, figures.percent),
+    CounterColumn("busiest CPU", "the busiest single CPU", lambda c: c.cpu_busiest, figures.percent),
+    CounterColumn("CPU steal", "CPU time that the hypervisor gave to others", lambda c: c.cpu_steal, figures.percent),
+    CounterColumn("engine CPU/IO", "Strata's own CPU time per I/O", lambda c: c.engine_cpu_ns_per_io, units.duration),
     CounterColumn(
         "in flight at device", "mean number of requests at the device", lambda c: c.device_in_flight, units.significant
     ),
