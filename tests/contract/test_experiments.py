@@ -120,7 +120,7 @@ def test_what_cannot_be_done_here_is_refused_with_the_reason(tmp_path: Path, mon
             assert isinstance(found, Refusal)
             return found.because
 
-        assert "by how much" in because(asked(reads, Condition.SLOWED))
+        assert "no added time" in because(asked(reads, Condition.SLOWED))
         servers = session.place._servers
         servers["share"] = servers["share"].model_copy(update={"tcp": "203.0.113.1:0"})
         why = because(asked(reads, Condition.SLOWED, added_ns=1.0))

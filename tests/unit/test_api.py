@@ -116,7 +116,7 @@ WAYS = {
 def test_every_use_takes_what_the_command_line_takes_there() -> None:
     of_words = T.WORKLOAD | {"target", "shares", "deal"}
     for use, (table, parts) in WAYS.items():
-        takes = next(way.takes for way in table.ways if way.parts == parts) - of_words
+        takes = table.ways[parts] - of_words
         # The budget of a matrix and its ramp are in its words.
         takes -= {"budget", "ramp"} if use[0] == "matrix" else set()
         named = {ASKED_AS.get(name, name) for name in takes}

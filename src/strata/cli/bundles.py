@@ -345,7 +345,7 @@ def options(placed: Placed, timed: Timed, layered: Layered, unsaid: Options | No
     try:
         return Options(**dict(unsaid or Options()) | said | more)
     except ValidationError as e:
-        problems = tuple(f"{_OPTION_OF.get(str(p['loc'][0]), p['loc'][0])}: {_limit(p)}" for p in e.errors())
+        problems = tuple(f"{_option_of(str(p['loc'][0]))}: {_limit(p)}" for p in e.errors())
         raise UsageError(
             "cannot use these options:",
             problems[0] if len(problems) == 1 else "",
@@ -355,17 +355,9 @@ def options(placed: Placed, timed: Timed, layered: Layered, unsaid: Options | No
         ) from e
 
 
-_OPTION_OF = {
-    "precondition_s": "--precondition",
-    "precondition_bytes": "--precondition-bytes",
-    "cooldown_s": "--cooldown",
-    "budget_s": "--budget",
-    "runtime_s": "--runtime",
-    "ramp_s": "--ramp-time",
-    "interval_s": "--interval",
-    "size": "--size",
-    "rounds": "--rounds",
-}
+def _option_of(field: str) -> str:
+    """How a field of `Options` is typed, of those that have a bound."""
+    return "--ramp-time" if field == "ramp_s" else f"--{field.removesuffix('_s').replace('_', '-')}"
 
 
 def _limit(problem: Any) -> str:
