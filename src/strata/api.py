@@ -34,7 +34,7 @@ from strata.app import survey as app_survey
 from strata.app.circumstances import called
 from strata.app.compare import MARGIN
 from strata.app.documents import Kept, read_document
-from strata.app.matrix import MatrixWords
+from strata.app.matrix_plan import MatrixWords
 from strata.app.measure import OneResult, dealt, workload_from_words
 from strata.app.options import Options, check_budget, unsaid
 from strata.app.profiles import find_profile

@@ -17,7 +17,7 @@ from namespaces import two_nodes
 from strata.app import experiment as app_experiment
 from strata.app.demos import scenario
 from strata.app.diagnose import DEMO_SIZE, chosen_workloads, demo_source
-from strata.app.experiment import Refused, _before, _carried_out, condition, tried_of
+from strata.app.experiment import Refused, _before, _carried_out, condition, experimented, tried_of
 from strata.app.kept import opened
 from strata.app.options import Options
 from strata.app.place import Place
@@ -68,7 +68,7 @@ def test_an_experiment_is_kept_so_that_it_can_be_told_and_judged_again(tmp_path:
     with demo(tmp_path / "s.db") as session:
         session.measure()
         analysis = session.analyse()
-        told = session.conclude(analysis)
+        told = experimented(session, analysis)
         run = session.running()
         reads = next(w for w in run.plan.workloads if w.key == ONE)
         cells = session.store.cells(run.id)

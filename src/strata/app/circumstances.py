@@ -44,12 +44,6 @@ def environment(engine: dict[str, Any], resumed: Run | None = None) -> Environme
     )
 
 
-def other_engine(then: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """Why figures of the two do not belong into one run."""
-    was, here = then.get("version"), now.get("version")
-    return None if was in (None, here) else f"it was measured with {was}, but the engine here is {here}"
-
-
 def remarks(place: Place, survey: Survey, engine: Mapping[str, Any], size: int) -> list[str]:
     """What was left out, and what the size of the file does not show."""
     remarks = [f"{layer} left out: {why}" for layer, why in place.dropped.items()]

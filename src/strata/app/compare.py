@@ -45,18 +45,13 @@ def compare_runs(
             raise UsageError(
                 "cannot compare", left.id, "both runs are the same", "give another run: strata runs lists them"
             )
-        return compared(store, left, right, margin=margin, between_runs=between_runs, anyway=anyway)
+        return _compared(store, left, right, margin, between_runs, anyway)
 
 
-def compared(
-    store: Store, a: Run, b: Run, *, margin: float, between_runs: float | None = None, anyway: bool = False
-) -> ComparedRuns:
-    """As `compare_runs`, of loaded runs."""
-    from strata.analyse.fair import compare_environments
+def _compared(store: Store, a: Run, b: Run, margin: float, between_runs: float | None, anyway: bool) -> ComparedRuns:
     from strata.analyse.two import LEVEL, by_cell, compare_cells
 
-    environment = compare_environments(a, b)
-    refuse_unfair(f"{a.id} with {b.id}", environment, anyway)
+    environment = environments(a, b, anyway)
     left, right = by_cell(store.figures(a.id)), by_cell(store.figures(b.id))
     labels = {c.workload.key: c.workload.label for c in b.plan.cells}
     told = compare_cells(
@@ -90,15 +85,20 @@ def others(store: Store, cells: Iterable[StepFigures], but: Collection[str]) -> 
     return [[rounds for run, rounds in one.items() if run not in but] for one in store.rates(names, NEWEST_ROWS)]
 
 
-def refuse_unfair(which: str, environment: tuple[EnvironmentField, ...], anyway: bool) -> None:
-    """Raises `InconclusiveError` naming every field that makes them two different measurements."""
+def environments(a: Run, b: Run, anyway: bool) -> tuple[EnvironmentField, ...]:
+    """Both, field by field. Raises `InconclusiveError` naming every field that makes them two different measurements,
+    unless ``anyway``."""
+    from strata.analyse.fair import compare_environments
+
+    environment = compare_environments(a, b)
     preventing = tuple(f for f in environment if f.fairness is Fairness.PREVENTS)
     if preventing and not anyway:
         raise InconclusiveError(
-            "cannot compare", which, "they are not measurements of the same thing",
+            "cannot compare", f"{a.id} with {b.id}", "they are not measurements of the same thing",
             "measure again with the same settings, or compare anyway with --anyway",
             tuple(f"{f.name}: {f.a} and {f.b}" for f in preventing),
         )  # fmt: skip
+    return environment
 
 
 def _side(run: Run) -> Side:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from strata import units
 from strata.app.demos import DEMO_PREFIX, Scenario, demo_of, scenario
+from strata.app.experiment import experimented
 from strata.app.kept import opened, report_of
 from strata.app.naming import file_or_directory
-from strata.app.options import Options, check_size, choose_size, default_path
+from strata.app.options import Options, check_size, choose_size
 from strata.app.place import Place
 from strata.app.plan import plan_of, refused_cells
 from strata.app.runner import Emit
@@ -69,7 +70,7 @@ def source_of(where: Path | Stack, options: Options, run_id: str) -> DiagnosisIn
         where = _directory_of_ours(where)
     where = where.resolve()
     platform = survey(where, options.load_seconds)
-    data_path = default_path(where, run_id)
+    data_path = where / f"strata-{run_id}.dat"
     why = no_disk_layer(platform)
     stack = local_stack(platform, data_path, share=options.share, allow_raw=why is None)
     left_out = {} if why is None or options.layers is not None else {DISK: why}
@@ -238,6 +239,6 @@ def _carry_out(
             why = next((c.error for c in store.cells(run.id) if c.error), "no cell could be measured")
             raise RunFailed("the run failed:", run.id, why, again)
         analysis = session.analyse()
-        diagnosis = session.conclude(analysis)
+        diagnosis = experimented(session, analysis)
         assert session.run is not None
         return report_of(session.cells(), session.run, analysis, diagnosis)

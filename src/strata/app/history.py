@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
-import math
+import statistics
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from strata.app.compare import refuse_unfair
+from strata.app.compare import environments
 from strata.app.demos import demo_of
 from strata.app.kept import opened
 from strata.errors import InconclusiveError, UsageError
@@ -38,7 +38,7 @@ def save_baseline(
     with opened(store_url) as store:
         chosen = _chosen(store, runs, last)
         for other in chosen[1:]:
-            _fair(chosen[0], other, anyway)
+            environments(chosen[0], other, anyway)
         now = now_unix_ns()
         return store.save_baseline(name, [r.id for r in chosen], now, note, new=new)
 
@@ -90,7 +90,7 @@ def gate_runs(
         old = [store.load_run(r) for r in baseline.runs]
         newest = max(run.created_unix_ns for run in old)
         new = _chosen(store, runs, last, stack=old[0].plan.stack.name, but=baseline.runs, since=newest)
-        environment = [_fair(old[-1], run, anyway) for run in new][-1]
+        environment = [environments(old[-1], run, anyway) for run in new][-1]
         before, after = (by_run([store.figures(r.id) for r in side]) for side in (old, new))
     cells = gate_cells(before, after, max_loss=max_loss, noise=noise)
     missing = tuple(n for n in before if n not in after)
@@ -120,9 +120,9 @@ def by_run(figures: Iterable[Sequence[StepFigures]]) -> dict[str, list[float]]:
         rounds: dict[str, list[float]] = {}
         for step in run:
             if step.kind == "measure":
-                rounds.setdefault(step.cell, []).append(math.log(step.iops))
-        for cell, logs in rounds.items():
-            found.setdefault(cell, []).append(math.exp(sum(logs) / len(logs)))
+                rounds.setdefault(step.cell, []).append(step.iops)
+        for cell, iops in rounds.items():
+            found.setdefault(cell, []).append(statistics.geometric_mean(iops))
     return found
 
 
@@ -203,14 +203,12 @@ def points_of(steps: Sequence[StepFigures]) -> tuple[HistoryPoint, ...]:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    there = [math.log(v) for v in values if v is not None and v > 0]
-    return math.exp(sum(there) / len(there)) if there else None
+    there = [v for v in values if v is not None and v > 0]
+    return statistics.geometric_mean(there) if there else None
 
 
 def _changed(store: Store, before: str, after: str) -> tuple[EnvironmentField, ...]:
-    from strata.analyse.fair import compare_environments
-
-    fields = compare_environments(store.load_run(before), store.load_run(after))
+    fields = environments(store.load_run(before), store.load_run(after), anyway=True)
     return tuple(f for f in fields if f.fairness is not Fairness.SAME)
 
 
@@ -255,11 +253,3 @@ def _newest(store: Store, count: int, stack: str | None, but: Sequence[str], sin
         hint = "strata runs" if older is None else f"measure it again, or give an older one: strata gate {older}"
         raise UsageError("too few:", f"{what} {where}{beside}".strip(), f"only {len(found)} found", hint)
     return found
-
-
-def _fair(a: Run, b: Run, anyway: bool) -> tuple[EnvironmentField, ...]:
-    from strata.analyse.fair import compare_environments
-
-    fields = compare_environments(a, b)
-    refuse_unfair(f"{a.id} with {b.id}", fields, anyway)
-    return fields

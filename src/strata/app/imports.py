@@ -69,23 +69,24 @@ def import_paths(
 
 
 def _keep(store: Store, waiting: list[tuple[int, Complete]], made: list[FileOutcome]) -> None:
-    """All that waits, and what became of it; where they cannot be kept together, one by one."""
-    if not waiting:
-        return
-    try:
-        store.keep_whole([one for _, one in waiting])
-    except StrataError as e:
-        if len(waiting) == 1:
-            at, (run, _, _) = waiting.pop()
-            made[at] = made[at].model_copy(update={"not_kept": e.headline})
-            return
-        for one in waiting:
-            _keep(store, [one], made)
-        waiting.clear()
-        return
+    """All that waits, and what became of it."""
+    lost = _lost(store, [one for _, one in waiting])
     for at, (run, _, _) in waiting:
-        made[at] = made[at].model_copy(update={"run": run.id})
+        became = {"not_kept": lost[run.id]} if run.id in lost else {"run": run.id}
+        made[at] = made[at].model_copy(update=became)
     waiting.clear()
+
+
+def _lost(store: Store, runs: list[Complete]) -> dict[str, str]:
+    """Keeps them, one by one where they cannot be kept together; by run why one was not."""
+    try:
+        if runs:
+            store.keep_whole(runs)
+    except StrataError as e:
+        if len(runs) == 1:
+            return {runs[0][0].id: e.headline}
+        return {run: why for one in runs for run, why in _lost(store, [one]).items()}
+    return {}
 
 
 def settings_of(words: Sequence[str]) -> dict[str, Any]:

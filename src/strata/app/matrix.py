@@ -16,7 +16,7 @@ from strata import units
 from strata.app.diagnose import data_size, size_of, source_again, source_of
 from strata.app.earlier import earlier_noise, earlier_noise_of, noise_place
 from strata.app.kept import matrix_result, opened
-from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan, words_of
+from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan
 from strata.app.naming import is_endpoint
 from strata.app.opening import opened_together
 from strata.app.options import Options
@@ -69,14 +69,14 @@ class MatrixSite:
     """The uuid in the mark of the one file of an endpoint."""
 
 
-def plan_site(where: str, options: Options, run_id: str) -> tuple[Stack, int, Survey | None]:
-    """The stack, the bytes of a file that would be made (0: none), and the survey; opens nothing."""
+def plan_site(where: str, options: Options, run_id: str) -> tuple[Stack, int]:
+    """The stack, and the bytes of a file that would be made (0: none); opens nothing."""
     if is_endpoint(where):
         endpoint = Endpoint.parse(where)
         makes = endpoint.kind is EndpointKind.FILE and not Path(endpoint.path or "").exists()
-        return stack_of([endpoint]), (options.size or ENDPOINT_SIZE) if makes else 0, None
+        return stack_of([endpoint]), (options.size or ENDPOINT_SIZE) if makes else 0
     source = source_of(Path(where), options, run_id)
-    return source.stack, data_size(source, options)[0], source.survey
+    return source.stack, data_size(source, options)[0]
 
 
 @contextmanager
@@ -136,7 +136,7 @@ def plan_matrix(where: str, words: MatrixWords, options: Options) -> MatrixPlan:
     """
     _calm_numbers()
     run_id = new_id()
-    stack, size, _ = plan_site(where, options, run_id)
+    stack, size = plan_site(where, options, run_id)
     plan = matrix_plan(stack, words, options, run_id, size, {})
     earlier = earlier_noise_of(stack.layers[0].target, not words.buffered, options.store)
     machine = machine_of(plan, words, earlier, ())
@@ -154,7 +154,7 @@ def measure_matrix(where: str, words: MatrixWords, options: Options, emit: Emit)
     _calm_numbers()
     if is_endpoint(where):
         # What cannot be planned is refused before anything is opened or made.
-        stack, size, _ = plan_site(where, options, run_id)
+        stack, size = plan_site(where, options, run_id)
         matrix_plan(stack, words, options, run_id, size, {})
     return _carry_out(where, words, options, emit, run_id, None)
 
@@ -277,9 +277,3 @@ def _calm_numbers() -> None:
     """Before the numerical libraries are loaded: their worker threads would spin beside what is measured."""
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-
-
-__all__ = [
-    "MatrixPlan", "MatrixWords", "measure_matrix", "plan_matrix", "resume_matrix",
-    "words_of",
-]  # fmt: skip

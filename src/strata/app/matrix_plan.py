@@ -53,19 +53,15 @@ def words_of(
     budget_s = units.parse_duration_ns(budget or "15m") / units.NS_PER_S
     if budget_s <= 0:
         raise UsageError("cannot use --budget", budget or "", "it must be greater than 0", "for example --budget 15m")
-    try:
-        asked = None if sync is None else Sync(sync)
-    except ValueError as e:
-        raise UsageError("cannot use --sync", str(sync), f"it is not one of: {', '.join(Sync)}") from e
-    aim = None if until is None else half_width(until)
-    ramp_s = 0.1 if ramp is None else units.parse_duration_ns(ramp) / units.NS_PER_S
+    if sync is not None and sync not in set(Sync):
+        raise UsageError("cannot use --sync", sync, f"it is not one of: {', '.join(Sync)}")
     return MatrixWords(
         matrix=matrix,
         budget_s=budget_s,
-        until=aim,
-        ramp_s=ramp_s,
+        until=None if until is None else half_width(until),
+        ramp_s=0.1 if ramp is None else units.parse_duration_ns(ramp) / units.NS_PER_S,
         buffered=buffered,
-        sync=asked,
+        sync=None if sync is None else Sync(sync),
         destructive=destructive,
     )
 

@@ -175,13 +175,16 @@ def measure_endpoint(
             from strata.app.trace import traced
 
             traces = traced(generator, prepared.request, Path(endpoint.path or ""))
+    # Here: the numerical libraries are loaded by what judges a measurement, not by a word that is refused before it.
+    from strata.analyse import analyse
+
     reached = result is not None and precise is not None and precise.ended_it(result, stop.signal)
     trouble = None if result is None or reached else fault(result)
     result = _something(result, endpoint, trouble, stop.signal)
     course = None if precise is None else precise.course(result)
     # What it writes is not known before.
     plan = plan.model_copy(update={"bytes_written": result.write.bytes})
-    found = judged(plan, measured[0], ceiling)
+    found = analyse(plan, measured, data=None, generator=ceiling, remotes=(), survey=None, chain=measured[0].devices)
     summary = found.cells[0] if course is None else settled(found.cells[0], course)
     report = report_of_one(
         plan,
@@ -218,7 +221,6 @@ def measure_endpoint(
 
 def _of_null(checks: Sequence[Check]) -> tuple[Check, ...]:
     """What means something where nothing is driven."""
-    # Here: the numerical libraries are loaded by what judges a measurement, not by a word that is refused before it.
     from strata.analyse.laws import laws
 
     of_null = {law.name for law in laws() if law.of_null}
@@ -281,13 +283,6 @@ def plan_of_one(stack: Stack, workload: Workload, timing: Timing, size: int, pla
     )  # fmt: skip
 
 
-def judged(plan: Plan, done: CellResult, ceiling: Generator) -> Analysis:
-    """What was measured, and what the laws say of it."""
-    from strata.analyse import analyse
-
-    return analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None, chain=done.devices)
-
-
 def report_of_one(
     plan: Plan, done: CellResult, analysis: Analysis, course: Course | None, engine: Engine, **found: Any
 ) -> Report:
@@ -321,10 +316,7 @@ def keep_run(report: Report, url: str | None) -> tuple[str | None, str | None]:
 
     try:
         with opened(url) as store:
-            store.create_run(report.run)
-            for done in report.results:
-                store.save_cell(report.run.id, done)
-            store.save_outcome(report.run.id, report.analysis, report.diagnosis)
+            store.keep_whole([(report.run, report.results, (report.analysis, report.diagnosis))])
     except StrataError as e:
         return None, e.render()
     return report.run.id, None

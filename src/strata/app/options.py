@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
 
 from pydantic import Field
 
@@ -105,8 +104,3 @@ def check_size(where: str, asked: int | None, there: int) -> None:
         return
     why = f"it exists and has {units.size(there)}"
     raise UsageError("cannot use --size with", where, why, "leave --size out; --range measures a part of an endpoint")
-
-
-def default_path(path: Path, run_id: str) -> Path:
-    """Where the test file of a run is put below the path."""
-    return path / f"strata-{run_id}.dat"

@@ -198,13 +198,12 @@ class _Teller:
         self._pass_began: VerifyProgress | None = None
 
     def __call__(self, now: VerifyProgress) -> None:
-        last, began = self._last, self._pass_began
-        if last is not None and began is not None and now.pass_ != last.pass_:
-            self._tell(self._event(last, began, finished=True))
-            self._pass_began = last
-        if began is None:
+        if self._last is None:
             self._pass_began = now
-        self._tell(self._event(now, last, finished=False))
+        elif now.pass_ != self._last.pass_:
+            self.over()
+            self._pass_began = self._last
+        self._tell(self._event(now, self._last, finished=False))
         self._last = now
 
     def over(self) -> None:

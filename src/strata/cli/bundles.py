@@ -78,10 +78,8 @@ class Output(Pages):
 class Kept(Bundle):
     """What the run is called in the store."""
 
-    name: Annotated[str, typer.Option("--name", help="Name of the run in the store (strata runs --name finds it).")] = (
-        ""
-    )
-    note: Annotated[str, typer.Option("--note", help="Reason for the run, stored with it.")] = ""
+    name: Annotated[str, typer.Option(help="Name of the run in the store (strata runs --name finds it).")] = ""
+    note: Annotated[str, typer.Option(help="Reason for the run, stored with it.")] = ""
 
     @property
     def label(self) -> Label:
@@ -102,15 +100,11 @@ class Kept(Bundle):
 class Placed(Bundle):
     """What generates the load, where, on how much."""
 
-    size: Annotated[str | None, typer.Option("--size", help="Size of the test file, e.g. 4g (default: automatic).")] = (
-        None
-    )
-    cpus: Annotated[str | None, typer.Option("--cpus", help="Pin threads to these CPUs, round-robin, e.g. 0,2-3.")] = (
-        None
-    )
+    size: Annotated[str | None, typer.Option(help="Size of the test file, e.g. 4g (default: automatic).")] = None
+    cpus: Annotated[str | None, typer.Option(help="Pin threads to these CPUs, round-robin, e.g. 0,2-3.")] = None
     numa_node: Annotated[
         str | None,
-        typer.Option("--numa-node", help="Bind threads and their memory to these NUMA nodes, round-robin."),
+        typer.Option(help="Bind threads and their memory to these NUMA nodes, round-robin."),
     ] = None
     engine: Annotated[
         str,
@@ -131,22 +125,17 @@ class Filed(Placed):
 class Timed(Bundle):
     """How long, and what comes before."""
 
-    runtime: Annotated[
-        str | None, typer.Option("--runtime", help="Measured time per cell and round, e.g. 1s or 500ms.")
-    ] = None
+    runtime: Annotated[str | None, typer.Option(help="Measured time per cell and round, e.g. 1s or 500ms.")] = None
     ramp: Annotated[
         str | None, typer.Option("--ramp-time", help="Warm-up time before each measurement, e.g. 250ms; not counted.")
     ] = None
     precondition: Annotated[
         str | None,
-        typer.Option(
-            "--precondition", help="Before measuring, write until the rate is steady, for at most this long, e.g. 60s."
-        ),
+        typer.Option(help="Before measuring, write until the rate is steady, for at most this long, e.g. 60s."),
     ] = None
     precondition_bytes: Annotated[
         str | None,
         typer.Option(
-            "--precondition-bytes",
             help="Most data that --precondition writes, e.g. 20g (default: 8 times the file size).",
         ),
     ] = None
@@ -164,7 +153,6 @@ class Layered(Bundle):
     rounds: Annotated[
         int | None,
         typer.Option(
-            "--rounds",
             help="Number of repetitions of every cell, interleaved; more give narrower confidence intervals.",
         ),
     ] = None
@@ -178,9 +166,7 @@ class Layered(Bundle):
     share: Annotated[bool, typer.Option("--share", help="Add a layer: the same file, served over NBD on loopback.")] = (
         False
     )
-    cooldown: Annotated[str | None, typer.Option("--cooldown", help="Idle time between two measurements, e.g. 2s.")] = (
-        None
-    )
+    cooldown: Annotated[str | None, typer.Option(help="Idle time between two measurements, e.g. 2s.")] = None
 
 
 class Asked(Bundle):
@@ -189,7 +175,6 @@ class Asked(Bundle):
     profile: Annotated[
         str | None,
         typer.Option(
-            "--profile",
             help="Use the workloads and performance goals of an application: "
             f"{', '.join(known.profiles())}, or a .toml file.",
             autocompletion=completion.profiles,
@@ -215,9 +200,7 @@ class Cells(Bundle):
 
     job: common.JobFile = None
     matrix: common.Matrix = None
-    budget: Annotated[
-        str | None, typer.Option("--budget", help="With --matrix: time for the whole matrix (default 15m).")
-    ] = None
+    budget: Annotated[str | None, typer.Option(help="With --matrix: time for the whole matrix (default 15m).")] = None
 
 
 class Until(Bundle):
@@ -244,7 +227,6 @@ class Several(Bundle):
     target: Annotated[
         list[str] | None,
         typer.Option(
-            "--target",
             help="Another file or device of the same kind, loaded together with WHERE; repeatable.",
             autocompletion=completion.endpoints,
         ),

@@ -9,7 +9,6 @@ import typer
 
 from strata.cli import common, completion, tables
 from strata.errors import Exit, UsageError
-from strata.text.output import out
 
 
 def check(
@@ -40,7 +39,6 @@ def check(
     """
     from strata.app import check as app_check
     from strata.report.check_text import check_text
-    from strata.report.json_ import render_checked
 
     path = Path(what) if what is not None else None
     is_file = path is not None and (path.exists() or path.suffix or "/" in str(path))
@@ -49,7 +47,7 @@ def check(
         found = app_check.check_file(path, _columns(column or []), plan)
     else:
         found = app_check.check_run(what, store)
-    out(render_checked(found) if json else check_text(found, common.width(), common.color()), json)
+    common.show(found, check_text, json)
     return Exit.GATE if found.broken or (strict and found.flags) else Exit.FINE
 
 

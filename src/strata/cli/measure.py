@@ -24,7 +24,7 @@ from strata.cli.bundles import (
 from strata.cli.diagnose import diagnose_where
 from strata.errors import Exit, UsageError
 from strata.schemes import BRIEFLY
-from strata.text.output import note, out
+from strata.text.output import note
 
 if TYPE_CHECKING:
     from strata.app.measure import OneResult
@@ -85,7 +85,7 @@ def measure(
         )
     tables.MEASURE.check(context, tables.place_of(where, several=len(uris) > 1), _cells(context, where, cells))
     if cells.matrix is not None:
-        from strata.app.matrix import words_of
+        from strata.app.matrix_plan import words_of
 
         asked = words_of(
             cells.matrix, cells.budget, until.until, timed.ramp, buffered=words.buffered,
@@ -118,7 +118,7 @@ def measure(
     aim = aim_of(until.until, until.until_percentile, until.until_min, timed.runtime, until.until_bytes)
     timing = timing_of(timed.ramp or None, timed.runtime or None, timed.interval or None, aim)
     longest = timing.runtime_s if aim is None else aim.seconds_max
-    with common.display(output.progress) as display:
+    with common.display(output.progress) as emit:
         result = measure_endpoint(
             uris,
             workload,
@@ -129,7 +129,7 @@ def measure(
             placement=parse_placement(placed.cpus, placed.numa_node) if placed.cpus or placed.numa_node else None,
             precondition_s=common.seconds(timed.precondition),
             precondition_bytes=common.size(timed.precondition_bytes),
-            on_interval=as_progress(display.update, where, workload.label, longest),
+            on_interval=as_progress(emit, where, workload.label, longest),
             engine=placed.engine,
             aim=aim,
             trace=trace,
@@ -145,16 +145,15 @@ def measure(
 
 def _publish(result: OneResult, aim: Aim | None, *, verbose: bool, json: bool) -> int:
     """On the terminal; the exit code."""
-    if json:
-        out(result.model_dump_json(indent=2), exact=True)
-    else:
-        # Here: what it loads would delay the first I/O.
-        from strata.report.measure_text import measure_text
+    # Here: what it loads would delay the first I/O.
+    from strata.report.measure_text import measure_text
 
-        shape = common.width(), common.color()
-        out(measure_text(result.summary, result.endpoint, *shape, result.checks, result.result, verbose, result.course))
-        if result.run is not None:
-            note(f"stored; show it again: strata report {result.run}")
+    def text(r: OneResult, width: int, color: bool) -> str:
+        return measure_text(r.summary, r.endpoint, width, color, r.checks, r.result, verbose, r.course)
+
+    common.show(result, text, json)
+    if result.run is not None and not json:
+        note(f"stored; show it again: strata report {result.run}")
     if result.precondition is not None:
         from strata.app.precondition import said_of
 
@@ -199,11 +198,11 @@ def _resume(context: typer.Context, run_id: str | None, output: Output, destruct
     if run.plan.matrix is not None:
         from strata.app.matrix import resume_matrix
 
-        with common.display(output.progress) as display:
-            result = resume_matrix(run, chosen, display.update, destructive)
+        with common.display(output.progress) as emit:
+            result = resume_matrix(run, chosen, emit, destructive)
         matrix.publish(result, output)
         return matrix.kept_promise(result)
-    with common.display(output.progress) as display:
-        report = resume_run(run.id, chosen, display.update)
+    with common.display(output.progress) as emit:
+        report = resume_run(run.id, chosen, emit)
     output.publish(report)
     return Exit.FINE

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from strata.model.plan import Cell, Step
+from strata.model.progress import Progress
 from strata.model.result import CellResult, EngineResult
 
 
@@ -23,6 +24,13 @@ def result_of(step: Step, cell: Cell, result: EngineResult | None = None, **besi
         changed=step.changed,
         **beside,
     )
+
+
+def ended(told: Progress, result: CellResult) -> Progress:
+    """The progress of a step once it is committed."""
+    done = result.result
+    rates = {} if done is None else {"iops": done.iops, "bytes_per_second": done.bytes_per_second}
+    return told.model_copy(update={"finished": True, "error": result.error, **rates})
 
 
 def cut_short(result: EngineResult) -> bool:
