@@ -91,7 +91,7 @@ def scene(tmp_path: Path) -> Scene:
 def measured(path: Path, *, engine: str = "native", workload: Workload = WRITES) -> OneResult:
     return measure_endpoint(
         [f"file:{path}"], workload, QUICK, size=SIZE, keep=False, destructive=None,
-        on_interval=lambda *_: None, engine=engine,
+        engine=engine,
     )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ def matrix_plan(
         placement=options.placement,
         matrix=ask,
     )  # fmt: skip
-    least = machine_of(plan, words, None, ()).least_s
+    least = machine_of(plan, None, ()).least_s
     if words.budget_s < least:
         why = f"{len(open_cells)} cells need at least {units.duration(least * units.NS_PER_S)} for one short visit each"
         asked = units.duration(words.budget_s * units.NS_PER_S)
@@ -132,7 +132,7 @@ def _longer_or_fewer(grid: Grid, budget_s: float, least_s: float) -> str:
     return f"{hint}, or fewer cells, {EXAMPLE}"
 
 
-def machine_of(plan: Plan, words: MatrixWords, earlier: PooledNoise | None, results: tuple[CellResult, ...]) -> Matrix:
+def machine_of(plan: Plan, earlier: PooledNoise | None, results: tuple[CellResult, ...]) -> Matrix:
     from strata.analyse.matrix.result import spots_of, visits_of
     from strata.run.matrix import Matrix
 

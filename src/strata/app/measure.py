@@ -13,7 +13,7 @@ from pydantic import Field
 from strata import units
 from strata.app.opening import opened_together
 from strata.app.precondition import budget_of, write_until_steady
-from strata.app.runner import Hear, Runner, run_of
+from strata.app.runner import Emit, Runner, as_progress, run_of
 from strata.app.sampling_scope import sampling_scope_of_endpoints
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import stack_of
@@ -104,7 +104,7 @@ def measure_endpoint(
     placement: Placement | None = None,
     precondition_s: float | None = None,
     precondition_bytes: int | None = None,
-    on_interval: Hear,
+    emit: Emit = lambda _: None,
     engine: str = AUTO_ENGINE,
     aim: Aim | None = None,
     trace: bool = False,
@@ -161,9 +161,8 @@ def measure_endpoint(
             done = write_until_steady(runner, cell, budget, placement)
         prepared = runner.ready(step, cell, timing, placement)
         with stop_on_signals() as stop:
-            heard, runner.stop_requested = (
-                (on_interval, stop) if precise is None else precise.between(on_interval, stop)
-            )
+            hear = as_progress(emit, endpoint.uri, workload.label, timing.runtime_s)
+            heard, runner.stop_requested = (hear, stop) if precise is None else precise.between(hear, stop)
             runner.carry_out(SingleStep(plan), lambda step, cell: runner.measure_cell(step, cell, prepared, heard))
         measured = runner.cells()
         moved = targets.gone()

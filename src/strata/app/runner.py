@@ -262,7 +262,7 @@ def rates(interval: Interval) -> dict[str, float]:
 
 
 def as_progress(emit: Emit, layer: str, label: str, longest_s: float) -> Hear:
-    """What `measure_endpoint` takes as ``on_interval``; ``longest_s`` is the most it may take, without its ramp."""
+    """Tells ``emit`` of the intervals of one measurement; ``longest_s`` is the most it may take, without its ramp."""
 
     def told(done: Interval, now: Glance) -> None:
         left = max(0.0, longest_s - done.end_ns / units.NS_PER_S)

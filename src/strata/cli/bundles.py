@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ from strata.text.output import note, out
 if TYPE_CHECKING:
     from strata.app.options import Options
     from strata.model.profile import Profile
+    from strata.model.progress import Progress
     from strata.model.run import Label, Report
 
 
@@ -73,6 +75,13 @@ class Output(Pages):
     """The same of a command that measures."""
 
     progress: common.ProgressMode = "auto"
+
+    def measured(self, measure: Callable[[Callable[[Progress], None]], Report]) -> Report:
+        """Have a run measured, show its progress, and publish its report."""
+        with common.display(self.progress) as emit:
+            report = measure(emit)
+        self.publish(report)
+        return report
 
 
 class Kept(Bundle):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,11 +60,8 @@ def diagnose(
     )  # fmt: skip
     check_budget(chosen)
     if demo is None:
-        return _told(diagnose_where(where or Path(), chosen, output))
-    with common.display(output.progress) as emit:
-        report = use_case.diagnose_demo(demo, chosen, emit)
-    output.publish(report)
-    return _told(report)
+        return _told(output.measured(partial(use_case.diagnose_path, where or Path(), chosen)))
+    return _told(output.measured(partial(use_case.diagnose_demo, demo, chosen)))
 
 
 def _unsaid(layered: Layered, timed: Timed, *, demo: bool = False) -> Options:
@@ -93,16 +91,6 @@ def _nothing_named() -> UsageError:
 def _cells(asked: Asked) -> str:
     """Where the workloads come from, as the tables call it."""
     return tables.PROFILE if asked.profile is not None else tables.JOB if asked.job is not None else tables.USUAL
-
-
-def diagnose_where(where: Path, chosen: Options, output: Output) -> Report:
-    """Measure a directory or a stack file and publish the report."""
-    from strata.app.diagnose import diagnose_path
-
-    with common.display(output.progress) as emit:
-        report = diagnose_path(where, chosen, emit)
-    output.publish(report)
-    return report
 
 
 def plan(

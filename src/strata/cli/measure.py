@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +22,6 @@ from strata.cli.bundles import (
     WorkloadWords,
     options,
 )  # fmt: skip
-from strata.cli.diagnose import diagnose_where
 from strata.errors import Exit, UsageError
 from strata.schemes import BRIEFLY
 from strata.text.output import note
@@ -61,6 +61,7 @@ def measure(
     A directory is measured with the same workloads as `diagnose`, or with the one that --rw gives, and compared and
     stored without experiments. With --resume: measure the missing cells of an interrupted run.
     """
+    from strata.app.diagnose import diagnose_path
     from strata.app.measure import dealt, measure_endpoint, timing_of, workload_from_words
     from strata.app.naming import is_endpoint, understood
 
@@ -85,6 +86,7 @@ def measure(
         )
     tables.MEASURE.check(context, tables.place_of(where, several=len(uris) > 1), _cells(context, where, cells))
     if cells.matrix is not None:
+        from strata.app.matrix import measure_matrix
         from strata.app.matrix_plan import words_of
 
         asked = words_of(
@@ -92,7 +94,7 @@ def measure(
             sync="dsync" if words.dsync else words.sync, destructive=destructive,
         )  # fmt: skip
         chosen = options(placed, timed, layered, rounds=1, store=output.store, label=kept.label)
-        return matrix.measure(where, asked, chosen, output)
+        return matrix.measured(output, partial(measure_matrix, where, asked, chosen))
     shares = several.weights(len(uris))
     given = {name: value for name, value in words.given.items() if name != "rw" or value}
     workload = workload_from_words(**given, seed=placed.seed, shares=shares, deal=several.deal)
@@ -102,9 +104,8 @@ def measure(
             placed, timed, layered, store=output.store, confirm=False, label=kept.label, trace=trace,
             only=(workload,) if words.rw is not None else listed,
         )  # fmt: skip
-        diagnose_where(Path(where), chosen, output)
+        output.measured(partial(diagnose_path, Path(where), chosen))
         return Exit.FINE
-    from strata.app.runner import as_progress
     from strata.app.until import aim_of
     from strata.model.placement import parse_placement
 
@@ -117,7 +118,6 @@ def measure(
         workload = dealt(listed[0], shares, several.deal)
     aim = aim_of(until.until, until.until_percentile, until.until_min, timed.runtime, until.until_bytes)
     timing = timing_of(timed.ramp or None, timed.runtime or None, timed.interval or None, aim)
-    longest = timing.runtime_s if aim is None else aim.seconds_max
     with common.display(output.progress) as emit:
         result = measure_endpoint(
             uris,
@@ -129,7 +129,7 @@ def measure(
             placement=parse_placement(placed.cpus, placed.numa_node) if placed.cpus or placed.numa_node else None,
             precondition_s=common.seconds(timed.precondition),
             precondition_bytes=common.size(timed.precondition_bytes),
-            on_interval=as_progress(emit, where, workload.label, longest),
+            emit=emit,
             engine=placed.engine,
             aim=aim,
             trace=trace,
@@ -198,11 +198,6 @@ def _resume(context: typer.Context, run_id: str | None, output: Output, destruct
     if run.plan.matrix is not None:
         from strata.app.matrix import resume_matrix
 
-        with common.display(output.progress) as emit:
-            result = resume_matrix(run, chosen, emit, destructive)
-        matrix.publish(result, output)
-        return matrix.kept_promise(result)
-    with common.display(output.progress) as emit:
-        report = resume_run(run.id, chosen, emit)
-    output.publish(report)
+        return matrix.measured(output, lambda emit: resume_matrix(run, chosen, emit, destructive))
+    output.measured(partial(resume_run, run.id, chosen))
     return Exit.FINE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from strata.errors import StrataError
 from strata.model.plan import Cell, Step
 from strata.model.progress import Progress
 from strata.model.result import CellResult, EngineResult
@@ -54,6 +55,11 @@ def fault(result: EngineResult) -> str | None:
     if result.ops == 0:
         return f"no I/O completed within {result.seconds:.3g} s"
     return None
+
+
+def reason(error: StrataError | OSError) -> str:
+    """In words, what went wrong."""
+    return error.headline if isinstance(error, StrataError) else str(error) or type(error).__name__
 
 
 def done_orders(results: Iterable[CellResult]) -> frozenset[int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from strata.errors import SafetyRefusal, StrataError
 from strata.model.plan import Cell
 from strata.model.precondition import PreconditionBudget, Preconditioned, SteadyWindow, WriteRound
+from strata.run.judge import reason
 
 WINDOW = 5
 SPREAD_MAX = 0.20
@@ -66,7 +67,7 @@ def precondition(cell: Cell, budget: PreconditionBudget, write: Callable[[Write]
         except SafetyRefusal:
             raise
         except (StrataError, OSError) as e:
-            ended, error = "failed", e.headline if isinstance(e, StrataError) else str(e) or type(e).__name__
+            ended, error = "failed", reason(e)
             break
         done = wrote.round
         if done.bytes == 0 and not wrote.cut:
