@@ -39,33 +39,29 @@ def compare_runs(
     from strata.store import open_store
 
     with open_store(store_url) as store:
-        left = store.load_run(a)
-        right = store.load_run(b) if b else store.latest()
-        if right is None or right.id == left.id:
+        before = store.load_run(a)
+        after = store.load_run(b) if b else store.latest()
+        if after is None or after.id == before.id:
             raise UsageError(
-                "cannot compare", left.id, "both runs are the same", "give another run: strata runs lists them"
+                "cannot compare", before.id, "both runs are the same", "give another run: strata runs lists them"
             )
-        return _compared(store, left, right, margin, between_runs, anyway)
+        from strata.analyse.two import LEVEL, by_cell, compare_cells
 
-
-def _compared(store: Store, a: Run, b: Run, margin: float, between_runs: float | None, anyway: bool) -> ComparedRuns:
-    from strata.analyse.two import LEVEL, by_cell, compare_cells
-
-    environment = environments(a, b, anyway)
-    left, right = by_cell(store.figures(a.id)), by_cell(store.figures(b.id))
-    labels = {c.workload.key: c.workload.label for c in b.plan.cells}
-    told = compare_cells(
-        left, right, labels, margin=margin, between_runs=between_runs,
-        history=lambda names: others(store, [left[n][0] for n in names], {a.id, b.id}),
-    )  # fmt: skip
+        environment = environments(before, after, anyway)
+        left, right = by_cell(store.figures(before.id)), by_cell(store.figures(after.id))
+        told = compare_cells(
+            left, right, {c.workload.key: c.workload.label for c in after.plan.cells}, margin=margin,
+            between_runs=between_runs,
+            history=lambda names: others(store, [left[n][0] for n in names], {before.id, after.id}),
+        )  # fmt: skip
     if not told.cells:
         raise InconclusiveError(
-            "cannot compare", f"{a.id} with {b.id}", "they have no measured cell in common",
+            "cannot compare", f"{before.id} with {after.id}", "they have no measured cell in common",
             "measure the same workloads at layers of the same names",
         )  # fmt: skip
     return ComparedRuns(
-        a=_side(a),
-        b=_side(b),
+        a=_side(before),
+        b=_side(after),
         margin=margin,
         level=LEVEL,
         between_runs=told.between_runs,

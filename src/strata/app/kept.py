@@ -43,9 +43,7 @@ def load_kept(run_id: str | None, store_url: str | None) -> Report | MatrixResul
         run = store.load_run(run_id) if run_id else store.latest(None)
         if run is not None and run.plan.matrix is not None:
             known = store.matrix(run.id) if run.status is RunStatus.DONE else None
-            if known is not None:
-                return known
-            return matrix_result(run, store.cells(run.id))
+            return known or matrix_result(run, store.cells(run.id))
     return load_report(run_id, store_url)
 
 

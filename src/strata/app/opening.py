@@ -270,18 +270,17 @@ def _file_of_a_server(
     fill_new: bool,
     patience_ns: int,
 ) -> Target:
-    if not remote_file.exists(endpoint, patience_ns):
+    there = remote_file.exists(endpoint, patience_ns)
+    if there and not workload.rw.writes:
+        return Target(endpoint=endpoint, segments=(whole(remote_size(endpoint, patience_ns)),))
+    if there:
+        mark = remote_file.check_own(endpoint, patience_ns)
+    else:
         mark = remote_file.create(endpoint, _new_size(endpoint.uri, workload, size))
         if not keep:
             made.callback(remote_file.remove, endpoint, mark)
         if fill_new:
             remote_file.fill(endpoint, mark, workload.seed)
-        if keep:
-            registry.forget(mark)
-        return Target(endpoint=endpoint, segments=file_segments(mark.size))
-    if workload.rw.writes:
-        mark = remote_file.check_own(endpoint, patience_ns)
-        if keep:
-            registry.forget(mark)
-        return Target(endpoint=endpoint, segments=file_segments(mark.size))
-    return Target(endpoint=endpoint, segments=(whole(remote_size(endpoint, patience_ns)),))
+    if keep:
+        registry.forget(mark)
+    return Target(endpoint=endpoint, segments=file_segments(mark.size))

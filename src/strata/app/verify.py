@@ -110,13 +110,7 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
         moved = target.gone()
     verdict, why = judge(result)
     why = "; ".join(filter(None, (why, moved)))
-    return VerifyResult(
-        endpoint=endpoint.uri,
-        verdict=verdict,
-        why=why,
-        result=result,
-        stopped_by=stop.signal,
-    )
+    return VerifyResult(endpoint=endpoint.uri, verdict=verdict, why=why, result=result, stopped_by=stop.signal)
 
 
 def _exists(endpoint: Endpoint) -> bool:

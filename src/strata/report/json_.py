@@ -16,7 +16,6 @@ from pydantic import Field
 from strata.model.analysis import CellSummary, Check, Comparison, Generator, NoiseFloor, Remote
 from strata.model.base import Value
 from strata.model.experiment import ExperimentRecord, Refusal
-from strata.model.figures import Checked
 from strata.model.finding import Finding, RuledOut, Verdict
 from strata.model.foreign_io import ForeignIo
 from strata.model.plan import Cell, Plan
@@ -152,11 +151,6 @@ def render_runs(runs: tuple[RunHead, ...]) -> str:
 def render_clean(removed: Sequence[Path | str]) -> str:
     """``{"schema": "strata.clean/1", "removed": [paths]}``."""
     return _wrapped("strata.clean/1", {"removed": [str(path) for path in removed]})
-
-
-def render_checked(checked: Checked) -> str:
-    """``{"schema": "strata.check/1", "source", "rows", "laws": [names], "flags": […]}``; figures in base units."""
-    return checked.model_dump_json(indent=2)
 
 
 def _wrapped(name: str, body: dict[str, Any]) -> str:
