@@ -245,16 +245,8 @@ class Matrix:
         some = self._open()
         first = [i for i in some if self.spots[i].group == min(self.spots[j].group for j in some)] if some else []
         reads = [i for i in first if not self.writes[i]] or first
-        picked: list[int] = []
-        for deep, large, of in (
-            (0, 0, reads),
-            (1, 0, reads),
-            (1, 1, reads),
-            (0.5, 0, [i for i in first if self.writes[i]]),
-        ):
-            if of:
-                picked.append(self._near(of, deep, large))
-        return list(dict.fromkeys(picked))
+        corners = [(0, 0, reads), (1, 0, reads), (1, 1, reads), (0.5, 0, [i for i in first if self.writes[i]])]
+        return list(dict.fromkeys(self._near(of, deep, large) for deep, large, of in corners if of))
 
     def _near(self, of: Sequence[int], deep: float, large: float) -> int:
         depths = sorted({self.spots[i].depth for i in of})
