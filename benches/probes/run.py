@@ -178,7 +178,7 @@ def target_cost(rounds: int) -> None:
             before = spent_ns(target.pid)
             done = measure_endpoint(
                 [target.uri()], workload, timing, size=None, keep=False, destructive=None,
-                on_interval=lambda *_: None, store=f"{folder}/runs.db",
+                store=f"{folder}/runs.db",
             )  # fmt: skip
             # The connection's threads end with it and take their time along: the process's own clock has it.
             fields = Path(f"/proc/{target.pid}/stat").read_text().rpartition(")")[2].split()

@@ -34,11 +34,10 @@ from strata.app import survey as app_survey
 from strata.app.circumstances import called
 from strata.app.compare import MARGIN
 from strata.app.documents import Kept, read_document
-from strata.app.matrix import MatrixWords
+from strata.app.matrix_plan import MatrixWords
 from strata.app.measure import OneResult, dealt, workload_from_words
 from strata.app.options import Options, check_budget, unsaid
 from strata.app.profiles import find_profile
-from strata.app.runner import as_progress
 from strata.app.until import aim_of
 from strata.errors import UsageError
 from strata.model.compared import ComparedRuns
@@ -177,7 +176,7 @@ def diagnose(
     found = find_profile(str(profile)) if isinstance(profile, (Path, str)) else profile
     chosen = _options(unsaid(given, demo=demo is not None), given | {"profile": found})
     check_budget(chosen)
-    emit = on_progress or _nobody
+    emit = on_progress or (lambda _: None)
     with called():
         if demo is not None:
             return document(app_diagnose.diagnose_demo(demo, chosen, emit))
@@ -214,7 +213,7 @@ def measure(
     cannot be as precise as asked.
     """
     given: dict[str, Any] = dict(options)
-    emit = on_progress or _nobody
+    emit = on_progress or (lambda _: None)
     several = not isinstance(where, (Stack, Path, str))
     places = [where] if isinstance(where, (Stack, Path, str)) else list(where)
     named = [p if isinstance(p, Stack) else naming.understood(str(p)) for p in places]
@@ -314,10 +313,6 @@ def _options(unsaid: Options, given: Mapping[str, Any]) -> Options:
         raise UsageError("cannot measure so:", "", f"{len(problems)} problem(s)", "", problems) from e
 
 
-def _nobody(_: Progress) -> None:
-    """Is told of the progress where nobody asks."""
-
-
 def _run_of(asked: Document | str) -> str:
     return asked.run.id if isinstance(asked, Document) else asked
 
@@ -375,6 +370,6 @@ def _endpoints(
         timing,
         destructive=destructive,
         aim=aim,
-        on_interval=as_progress(emit, uris[0], workload.label, timing.runtime_s if aim is None else aim.seconds_max),
+        emit=emit,
         **{name: given.get(name, getattr(usual, name)) for name in names},
     )

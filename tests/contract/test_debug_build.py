@@ -46,7 +46,7 @@ def test_a_debug_engine_warns_and_marks(debug_sources: Path) -> None:
 
     text = run()
     assert text.returncode == 0, text.stderr
-    assert text.stderr.startswith("warning: this is a debug build")
+    assert text.stderr.startswith("warning: the engine is a debug build")
     assert "! build: the engine is a debug build" in " ".join(text.stdout.split())
     document = json.loads(run("--json").stdout)
     assert document["result"]["engine"]["build"]["profile"] == "debug"

@@ -17,7 +17,7 @@ from namespaces import two_nodes
 from strata.app import experiment as app_experiment
 from strata.app.demos import scenario
 from strata.app.diagnose import DEMO_SIZE, chosen_workloads, demo_source
-from strata.app.experiment import Refused, _before, _carried_out, condition, tried_of
+from strata.app.experiment import Refused, _before, _carried_out, condition, experimented, tried_of
 from strata.app.kept import opened
 from strata.app.options import Options
 from strata.app.place import Place
@@ -68,7 +68,7 @@ def test_an_experiment_is_kept_so_that_it_can_be_told_and_judged_again(tmp_path:
     with demo(tmp_path / "s.db") as session:
         session.measure()
         analysis = session.analyse()
-        told = session.conclude(analysis)
+        told = experimented(session, analysis)
         run = session.running()
         reads = next(w for w in run.plan.workloads if w.key == ONE)
         cells = session.store.cells(run.id)
@@ -120,7 +120,7 @@ def test_what_cannot_be_done_here_is_refused_with_the_reason(tmp_path: Path, mon
             assert isinstance(found, Refusal)
             return found.because
 
-        assert "by how much" in because(asked(reads, Condition.SLOWED))
+        assert "no added time" in because(asked(reads, Condition.SLOWED))
         servers = session.place._servers
         servers["share"] = servers["share"].model_copy(update={"tcp": "203.0.113.1:0"})
         why = because(asked(reads, Condition.SLOWED, added_ns=1.0))
@@ -135,8 +135,8 @@ def test_what_cannot_be_done_here_is_refused_with_the_reason(tmp_path: Path, mon
         away = Endpoint.parse("nbd://203.0.113.1:10809/share")
         with monkeypatch.context() as patched:
             patched.setitem(session.place._endpoints, "share", away)
-            assert "not a namespace" in because(asked(reads, Condition.NULL_END))
-        assert "more than the plan announced" in because(asked(writes))
+            assert "not a network namespace" in because(asked(reads, Condition.NULL_END))
+        assert "more data than the plan allows" in because(asked(writes))
         assert "was not measured" in because(asked(reads).model_copy(update={"reference": "elsewhere"}))
         assert "no layer" in because(asked(reads).model_copy(update={"layer": "elsewhere"}))
         assert not [c for c in session.store.cells(run.id) if c.experiment]

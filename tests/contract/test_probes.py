@@ -260,7 +260,7 @@ def test_a_start_that_fails_closes_what_it_opened() -> None:
 
 
 def test_misuse_is_refused() -> None:
-    with pytest.raises(UsageError, match="disturb what they count"):
+    with pytest.raises(UsageError, match="disturb the measurement"):
         Sampler([], 0.001)
     with pytest.raises(RuntimeError, match="not started"):
         Sampler([]).stop()

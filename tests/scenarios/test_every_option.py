@@ -230,13 +230,13 @@ def unfinished_of(monkeypatch: pytest.MonkeyPatch, command: str, way: tuple[str,
 def test_every_command_and_every_way_is_looked_at() -> None:
     assert set(commands()) == set(SAMPLES) | set(ONE_WAY)
     assert set(SAMPLES) == set(T.TABLES)
-    assert {c: set(w) for c, w in SAMPLES.items()} == {c: {w.parts for w in t.ways} for c, t in T.TABLES.items()}
+    assert {c: set(w) for c, w in SAMPLES.items()} == {c: set(t.ways) for c, t in T.TABLES.items()}
 
 
 def test_the_tables_name_every_parameter_and_no_other() -> None:
     for name, table in T.TABLES.items():
         there = {p.name for p in commands()[name].params} - {"help"}
-        assert frozenset().union(*(w.takes for w in table.ways)) == there, name
+        assert frozenset().union(*table.ways.values()) == there, name
 
 
 @pytest.mark.usefixtures("reached")
@@ -244,7 +244,7 @@ def test_the_tables_name_every_parameter_and_no_other() -> None:
 def test_what_a_way_cannot_honour_is_refused(command, way, words, monkeypatch) -> None:
     unfinished_of(monkeypatch, command, way)
     line = SAMPLES[command][way]
-    takes = next(w.takes for w in T.TABLES[command].ways if w.parts == way)
+    takes = T.TABLES[command].ways[way]
     for name, option in options_of(command).items():
         if name in takes or name in SELECT:
             continue
@@ -260,7 +260,7 @@ def test_what_a_way_cannot_honour_is_refused(command, way, words, monkeypatch) -
 @pytest.mark.parametrize(("command", "way"), ALL, ids=lambda v: v if isinstance(v, str) else " ".join(v))
 def test_what_a_way_takes_reaches_the_work(command, way, words, monkeypatch) -> None:
     unfinished_of(monkeypatch, command, way)
-    takes = next(w.takes for w in T.TABLES[command].ways if w.parts == way)
+    takes = T.TABLES[command].ways[way]
     looked_at(command, SAMPLES[command][way], {n: o for n, o in options_of(command).items() if n in takes}, words)
 
 
@@ -306,7 +306,7 @@ def test_a_size_of_what_is_there_already_is_refused_where_it_has_another(disk: P
         if fits:
             assert STRATA(words, standalone_mode=False) == 0
             continue
-        with pytest.raises(UsageError, match="there already and has 7 MiB"):
+        with pytest.raises(UsageError, match="it exists and has 7 MiB"):
             STRATA(words, standalone_mode=False)
     assert path.exists()
 

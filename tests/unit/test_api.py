@@ -116,7 +116,7 @@ WAYS = {
 def test_every_use_takes_what_the_command_line_takes_there() -> None:
     of_words = T.WORKLOAD | {"target", "shares", "deal"}
     for use, (table, parts) in WAYS.items():
-        takes = next(way.takes for way in table.ways if way.parts == parts) - of_words
+        takes = table.ways[parts] - of_words
         # The budget of a matrix and its ramp are in its words.
         takes -= {"budget", "ramp"} if use[0] == "matrix" else set()
         named = {ASKED_AS.get(name, name) for name in takes}
@@ -301,7 +301,7 @@ def test_a_document_comes_back_from_its_file(store: str, tmp_path: Path) -> None
     ("text", "why"),
     [
         ("", "it is not valid JSON"), ("{" * 200, "it is not valid JSON|too deep|nested"),
-        ("[1]", "names no schema"), ('{"schema": "strata.report/9"}', "report/9"),
+        ("[1]", "has no schema key"), ('{"schema": "strata.report/9"}', "report/9"),
         ('{"schema": "strata.report/1"}', "verdict: Field required"),
     ],
 )  # fmt: skip

@@ -41,7 +41,7 @@ def test_a_fio_job_a_script_and_a_result(tmp_path: Path) -> None:
     assert [w.name for w in derive(str(job)).profile.workloads] == ["a", "b"]
     script.write_text("echo begin\ndiskspd -b8K -r -Sh x > a.txt\ndiskspd -b8K -r -Sh -z7 y\nfio --name=n --rw=read\n")
     assert keys(script) == ["randread-8KiB-qd2", "read-4KiB-qd1-buffered"]
-    assert any("1 of 3 ask for the same" in note for note in derive(str(script)).notes)
+    assert any("1 of 3 workloads are duplicates" in note for note in derive(str(script)).notes)
     # As a shell of Windows redirects it.
     result.write_text("\nCommand Line: diskspd.exe -b8K -w100 -Su t.dat\n\nResults:\n", encoding="utf-16")
     assert keys(result) == ["write-8KiB-qd2"]
@@ -60,8 +60,8 @@ def test_a_command_line_itself() -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("nothing.trace", "no such file"),
-        ("dd if=/dev/sda", "no such file"),
+        ("nothing.trace", "neither a file nor"),
+        ("dd if=/dev/sda", "neither a file nor"),
         ("diskspd -rs50 -Sm x", "-Sm"),
         ("diskspd -o9999 x", "iodepth=9999"),
         ("fio --name=x --rw=randtrim --verify=md5", "verify=md5"),
@@ -87,7 +87,7 @@ def test_files_that_hold_nothing(tmp_path: Path) -> None:
 def test_a_written_profile_is_found_and_others_files_are_left(tmp_path: Path) -> None:
     own, others = tmp_path / "ours.toml", tmp_path / "others.toml"
     derived = derive("diskspd -b8K -r -w30 -Sh x", "ours")
-    with pytest.raises(UsageError, match=r"does not end in \.toml"):
+    with pytest.raises(UsageError, match=r"only if its name ends in \.toml"):
         write_profile(tmp_path / "ours", derived)
     write_profile(own, derived)
     assert find_profile(str(own)) == derived.profile

@@ -159,7 +159,7 @@ def test_too_noisy_to_say_says_how_many_runs_would_do(keep) -> None:
     keep(9, 0.95)
     code, text = strata("gate")
     assert code == 4
-    assert "runs of the candidate and have 1" in " ".join(text.split())
+    assert "runs of the candidate, but there are 1" in " ".join(text.split())
 
 
 def test_a_baseline_of_one_run_cannot_tell_unless_the_noise_is_said(keep) -> None:
@@ -194,7 +194,7 @@ def test_a_candidate_is_newer_than_its_baseline_or_is_said_not_to_be(keep) -> No
     with pytest.raises(StrataError) as none:
         strata("gate")
     assert "newer than the baseline's" in none.value.render() and "strata gate run-000" in none.value.render()
-    assert "run-000 was made before the baseline's newest run" in " ".join(strata("gate", "run-000")[1].split())
+    assert "run-000 was made before the newest run of the baseline" in " ".join(strata("gate", "run-000")[1].split())
     keep(9)
     assert json.loads(strata("gate", "--json")[1])["candidate_runs"] == ["run-009"]
 

@@ -142,14 +142,14 @@ def test_names_and_settings_that_the_user_gives(url: str) -> None:
     names = Named(layer="disk", stack="csv", host="n1", settings=settings_of(["direct=1", "rwmixread=70"]))
     [done] = import_paths([str(DATA / "fio-mixed.txt")], url, names).files
     assert done.run is not None and done.imported is not None
-    assert any("direct=1, rwmixread=70: as the user says" in note for note in done.imported.notes)
+    assert any("direct=1, rwmixread=70: set by the user" in note for note in done.imported.notes)
     with open_store(url) as store:
         run = store.load_run(done.run)
         assert {f.layer for f in store.figures(done.run)} == {"disk"}
     assert (run.plan.stack.name, run.environment.hostname) == ("csv", "n1")
     [bare] = import_paths([str(DATA / "fio-mixed.txt")], url, dry_run=True).files
     assert bare.imported is not None
-    assert bare.imported.cells[0].incomplete == ("not said: direct, rwmixread",)
+    assert bare.imported.cells[0].incomplete == ("not stated: direct, rwmixread",)
     for word in ("direct", "x=1", "direct=maybe"):
         with pytest.raises(UsageError):
             settings_of([word])
@@ -158,7 +158,7 @@ def test_names_and_settings_that_the_user_gives(url: str) -> None:
 def test_what_cannot_be_compared_is_kept_and_says_why(url: str) -> None:
     [done] = import_paths([str(DATA / "fio-terse3.txt")], url).files
     assert done.run is not None and done.imported is not None
-    assert done.imported.cells[0].incomplete == ("not said: rw, bs, iodepth, direct",)
+    assert done.imported.cells[0].incomplete == ("not stated: rw, bs, iodepth, direct",)
     code, _text = strata("report", done.run, "--store", url)
     assert code == 0
     with open_store(url) as store:

@@ -48,7 +48,7 @@ DENIED = GOOD.model_copy(update={"devices": (PART.model_copy(update={"detail": {
         (fs(kind="zfs"), "do not map"),
         (fs(kind="nfs4", remote=True), "disk on another machine"),
         (fs(options=("rtdev=/dev/sdb",)), "realtime device"),
-        (GOOD.model_copy(update={"devices": ()}), "no block device below"),
+        (GOOD.model_copy(update={"devices": ()}), "no visible block device below"),
     ],
 )
 def test_no_disk_layer_with_its_reason(survey: Survey, reason: str) -> None:
@@ -85,7 +85,7 @@ def test_each_path_of_a_multipath_device_is_a_layer_below_it() -> None:
 def test_paths_below_a_volume_of_lvm_hold_its_blocks_elsewhere() -> None:
     lv = MPATH.model_copy(update={"name": "dm-1", "kind": "lvm", "members": ("dm-0",)})
     text = draft(GOOD.model_copy(update={"devices": (lv, MPATH, *PATHS)}), "/data/strata.dat", None)
-    assert "the paths of dm-0 (sda, sdb) have its blocks at other places" in text
+    assert "the paths of dm-0 (sda, sdb) have other offsets" in text
     assert [layer.name for layer in Stack.from_toml(text).layers] == ["disk", "file system"]
 
 
@@ -116,7 +116,7 @@ def test_a_mounted_nfs_export_is_held_against_the_same_file_past_the_mount() -> 
     ("kind", "source", "detail", "said"),
     [
         ("cifs", "//nas/data", {"endpoint": "smb://ann@nas/data/FILE"},
-         ['# endpoint = "smb://ann@nas/data/a%20b/strata.dat"', "it asks for a password", '# name = "nas"']),
+         ['# endpoint = "smb://ann@nas/data/a%20b/strata.dat"', "it needs a password", '# name = "nas"']),
         ("fuse.glusterfs", "g1:/vol", {"endpoint": "gluster://g1/vol/FILE", "bricks": "g1:/srv/brick, g2:/srv/brick"},
          ['# endpoint = "gluster://g1/vol/a%20b/strata.dat"', "gfapi", "g1:/srv/brick, g2:/srv/brick"]),
         ("ceph", "mon1,mon2:/", {}, ["rbd:POOL/IMAGE"]),

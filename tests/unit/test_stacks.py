@@ -97,7 +97,7 @@ def test_a_pipe_for_a_namespace_is_refused_and_not_waited_for(tmp_path: Path) ->
         file.write_text(
             f'[stack]\nname = "s"\n[[node]]\nname = "n"\nnetns = "{netns}"\n[[layer]]\nname = "a"\nendpoint = "null:"\n'
         )
-        with pytest.raises(UsageError, match="is no network namespace") if refused else nullcontext():
+        with pytest.raises(UsageError, match="is not a network namespace") if refused else nullcontext():
             read_stack(file)
     with pytest.raises(UsageError, match="cannot enter"):
         within(str(pipe), lambda: None)

@@ -97,14 +97,14 @@ def test_text_that_is_no_trace_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         read(tmp_path / "none")
     path.write_text(text([("R", 1)]) + "\n8,0 0 9 0.5 7 P N [job7]\n")
-    assert read(path).notes == ("1 lines of other actions (plugs, remaps …) were passed over",)
+    assert read(path).notes == ("1 lines of other actions (plugs, remaps …) were ignored",)
 
 
 def test_the_cost_is_said_above_three_percent_and_not_below(tmp_path: Path) -> None:
     slow = figures(tmp_path, STREAM, service_us=100)
     assert _notes(slow, recording(records=60_000, cpu_ns=10_000_000), 1.0, 10**6) == ()
     (said,) = _notes(slow, recording(records=400_000, cpu_ns=40_000_000), 1.0, 10**6)
-    assert "took about 11 % of one processor at this rate" in said
+    assert "took about 11 % of one CPU at this rate" in said
     # Three events for each of these I/Os of 5 µs that waited for 2: 0.51 µs of 7.
     (said,) = _notes(figures(tmp_path, STREAM, service_us=5), recording(), 1.0, 10**6)
     assert "added about 510 ns to each I/O, 7.3 % of its time" in said
@@ -112,4 +112,4 @@ def test_the_cost_is_said_above_three_percent_and_not_below(tmp_path: Path) -> N
 
 def test_losses_come_first(tmp_path: Path) -> None:
     (said,) = _notes(figures(tmp_path, STREAM), recording(lost=17), 1.0, 10**6)
-    assert said.startswith("not whole: at least 17 events were lost")
+    assert said.startswith("incomplete: at least 17 events were lost")

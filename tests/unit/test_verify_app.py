@@ -130,7 +130,7 @@ def test_progress_is_told_for_each_pass(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["lsot", "lost:every", "lost:every=x", "lost:when=3", "torn:every=-1", ""])
 def test_a_fault_that_is_not_understood(text: str) -> None:
-    with pytest.raises(UsageError, match="cannot plant"):
+    with pytest.raises(UsageError, match="cannot inject"):
         planted(text)
 
 

@@ -86,7 +86,7 @@ def repeated(one: tuple[str, Endpoint, Workload], pairs: int) -> list[Row]:
         for number in range(2 * pairs + BEFORE):
             result = measure_endpoint(
                 [endpoint.uri], workload, TIMING, size=SIZE, keep=False, destructive=None,
-                on_interval=lambda *_: None, engine="native", aim=AIM, store=store,
+                engine="native", aim=AIM, store=store,
             )  # fmt: skip
             own = course_of(result.result.intervals, aim=AIM, ended=None, percentiles=())
             assert result.course is not None and own is not None and result.unkept is None, result.unkept

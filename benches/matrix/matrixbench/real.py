@@ -21,7 +21,8 @@ import numpy as np
 from matrixbench.grounds import SIZE, Ground
 from strata.analyse.pooled import cell_noise, correlation
 from strata.analyse.visit import Visit, visit_from, visit_of
-from strata.app.matrix import MatrixWords, measure_matrix
+from strata.app.matrix import measure_matrix
+from strata.app.matrix_plan import MatrixWords
 from strata.app.opening import opened
 from strata.app.options import Options
 from strata.app.runner import run_sampled

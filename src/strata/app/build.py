@@ -10,6 +10,6 @@ def debug_warning() -> str | None:
     if build_info()["profile"] != "debug":
         return None
     return (
-        "warning: this is a debug build of the engine: every figure contains its own slowness and is marked; "
-        "build with --release (make does)"
+        "warning: the engine is a debug build: it is slow, and every result is marked; build it with --release "
+        "(make does)"
     )

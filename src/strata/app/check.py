@@ -57,7 +57,9 @@ def check_run(run_id: str | None, store_url: str | None) -> Checked:
     with open_store(store_url) as store:
         run = store.load_run(run_id) if run_id else store.latest(None)
         if run is None:
-            raise UsageError("there is no run in the store", "", "", "name a file, or measure: strata diagnose PATH")
+            raise UsageError(
+                "there is no run in the store", "", "", "give a file, or measure first: strata diagnose PATH"
+            )
         results = store.cells(run.id)
     if run.imported is not None:
         return _checked(table_of_import(run.imported, run.id), run.id)
@@ -69,7 +71,7 @@ def check_run(run_id: str | None, store_url: str | None) -> Checked:
 def _read(path: Path, columns: Mapping[str, str]) -> Table:
     text = read_text(path, "cannot read", TABLE_MOST, "give a CSV or TSV table in UTF-8, or a fio result")
     if '"schema": "strata.' in text[:200]:
-        raise UsageError("cannot read", str(path), "it is Strata's own document", "name the run: strata check RUN")
+        raise UsageError("cannot read", str(path), "it is Strata's own document", "give the run: strata check RUN")
     is_json = path.suffix == ".json" or text.lstrip().startswith("{")
     source = Source(path.name, len(text.encode()), lambda: iter((text.encode(),)))
     if is_json or (not columns and any(one.recognise(source.head) for one in formats())):
@@ -77,5 +79,5 @@ def _read(path: Path, columns: Mapping[str, str]) -> Table:
             return table_of_import(read_result(source), path.name)
         except Misread as e:
             where = "" if e.line is None else f" (line {e.line})"
-            raise UsageError("cannot read", str(path), f"{e.why}{where}", "strata import --dry-run says more") from e
+            raise UsageError("cannot read", str(path), f"{e.why}{where}", "strata import --dry-run shows more") from e
     return read_table(text, path.name, columns)

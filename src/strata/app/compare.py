@@ -39,38 +39,29 @@ def compare_runs(
     from strata.store import open_store
 
     with open_store(store_url) as store:
-        left = store.load_run(a)
-        right = store.load_run(b) if b else store.latest()
-        if right is None or right.id == left.id:
+        before = store.load_run(a)
+        after = store.load_run(b) if b else store.latest()
+        if after is None or after.id == before.id:
             raise UsageError(
-                "cannot compare", left.id, "both runs are the same", "name another run: strata runs lists them"
+                "cannot compare", before.id, "both runs are the same", "give another run: strata runs lists them"
             )
-        return compared(store, left, right, margin=margin, between_runs=between_runs, anyway=anyway)
+        from strata.analyse.two import LEVEL, by_cell, compare_cells
 
-
-def compared(
-    store: Store, a: Run, b: Run, *, margin: float, between_runs: float | None = None, anyway: bool = False
-) -> ComparedRuns:
-    """As `compare_runs`, of loaded runs."""
-    from strata.analyse.fair import compare_environments
-    from strata.analyse.two import LEVEL, by_cell, compare_cells
-
-    environment = compare_environments(a, b)
-    refuse_unfair(f"{a.id} with {b.id}", environment, anyway)
-    left, right = by_cell(store.figures(a.id)), by_cell(store.figures(b.id))
-    labels = {c.workload.key: c.workload.label for c in b.plan.cells}
-    told = compare_cells(
-        left, right, labels, margin=margin, between_runs=between_runs,
-        history=lambda names: others(store, [left[n][0] for n in names], {a.id, b.id}),
-    )  # fmt: skip
+        environment = environments(before, after, anyway)
+        left, right = by_cell(store.figures(before.id)), by_cell(store.figures(after.id))
+        told = compare_cells(
+            left, right, {c.workload.key: c.workload.label for c in after.plan.cells}, margin=margin,
+            between_runs=between_runs,
+            history=lambda names: others(store, [left[n][0] for n in names], {before.id, after.id}),
+        )  # fmt: skip
     if not told.cells:
         raise InconclusiveError(
-            "cannot compare", f"{a.id} with {b.id}", "they have no measured cell in common",
-            "a cell is a layer's name and a workload: measure the same ones",
+            "cannot compare", f"{before.id} with {after.id}", "they have no measured cell in common",
+            "measure the same workloads at layers of the same names",
         )  # fmt: skip
     return ComparedRuns(
-        a=_side(a),
-        b=_side(b),
+        a=_side(before),
+        b=_side(after),
         margin=margin,
         level=LEVEL,
         between_runs=told.between_runs,
@@ -90,15 +81,20 @@ def others(store: Store, cells: Iterable[StepFigures], but: Collection[str]) -> 
     return [[rounds for run, rounds in one.items() if run not in but] for one in store.rates(names, NEWEST_ROWS)]
 
 
-def refuse_unfair(which: str, environment: tuple[EnvironmentField, ...], anyway: bool) -> None:
-    """Raises `InconclusiveError` naming every field that makes them two different measurements."""
+def environments(a: Run, b: Run, anyway: bool) -> tuple[EnvironmentField, ...]:
+    """Both, field by field. Raises `InconclusiveError` naming every field that makes them two different measurements,
+    unless ``anyway``."""
+    from strata.analyse.fair import compare_environments
+
+    environment = compare_environments(a, b)
     preventing = tuple(f for f in environment if f.fairness is Fairness.PREVENTS)
     if preventing and not anyway:
         raise InconclusiveError(
-            "cannot compare", which, "they are not measurements of the same thing",
+            "cannot compare", f"{a.id} with {b.id}", "they are not measurements of the same thing",
             "measure again with the same settings, or compare anyway with --anyway",
             tuple(f"{f.name}: {f.a} and {f.b}" for f in preventing),
         )  # fmt: skip
+    return environment
 
 
 def _side(run: Run) -> Side:

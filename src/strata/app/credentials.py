@@ -16,7 +16,7 @@ PASSWORD, FILE = "STRATA_SMB_PASSWORD", "STRATA_SMB_CREDENTIALS"
 
 WARNING = (
     "warning: a password on the command line can be read by every user of this machine and stays in the shell's "
-    f"history; give it by {PASSWORD}, ?credentials=FILE (smb), ~/.pgpass or PGPASSWORD (postgresql)"
+    f"history; use {PASSWORD}, ?credentials=FILE (smb), ~/.pgpass or PGPASSWORD (postgresql) instead"
 )
 
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from strata import units
-from strata.app.outputs import check_output, write_output
+from strata.app.outputs import write_output
 from strata.app.profiles import jobs_of
 from strata.app.trace import read_open
 from strata.errors import UsageError
@@ -23,7 +23,7 @@ from strata.plan.words import workload_from_words
 from strata.probes.trace import TRACE_MOST
 
 NAME = "from-trace"
-_STAMP = "Derived by strata plan --from-trace, which does not write over what you change here."
+_STAMP = "Derived by strata plan --from-trace; Strata does not overwrite this file once you change it."
 _HINT = (
     "give a file of strata trace --save, the text of blkparse, a fio job file, or a command line: "
     "'fio --rw=randread …', 'diskspd -b8K …'"
@@ -49,7 +49,7 @@ def derive(asked: str, name: str = NAME) -> Derived:
     if not there:
         if program_of(asked) is None:
             raise UsageError(
-                "cannot derive from", repr(asked), "no such file, and not a fio or diskspd command line", _HINT
+                "cannot derive from", repr(asked), "it is neither a file nor a fio or diskspd command line", _HINT
             )
         return _of_commands(list(commands_in(asked)) or [asked], name, "a command line")
     with untrusted.opened(path, _WHAT, TRACE_MOST, _HINT) as fd:
@@ -66,10 +66,9 @@ def derive(asked: str, name: str = NAME) -> Derived:
 def write_profile(path: Path, derived: Derived) -> None:
     """The profile as a file that ``--profile`` reads. Raises as `write_output`, and for a name it does not read."""
     if path.suffix != ".toml":
-        why = "--profile takes what does not end in .toml for a profile's name"
-        raise UsageError("will not write the profile in", str(path), why, f"--write-profile {path}.toml")
-    check_output(path)
-    head = [_STAMP, "It has no goals yet: docs/guide/profiles.md says how they look.", *derived.notes]
+        why = "--profile reads a file only if its name ends in .toml"
+        raise UsageError("cannot write the profile to", str(path), why, f"--write-profile {path}.toml")
+    head = [_STAMP, "It has no goals yet; docs/guide/profiles.md shows how to write them.", *derived.notes]
     write_output(path, toml_of(derived.profile, head), toml=True)
 
 
@@ -94,7 +93,9 @@ def _of_trace(fd: int, path: Path, name: str) -> Derived:
     traced = workload_of(result.figures, result.whole)
     if traced is None:
         why = "the trace holds no reads and no writes"
-        raise UsageError("cannot derive from", str(path), why, "trace while the application works: strata trace --save")
+        raise UsageError(
+            "cannot derive from", str(path), why, "record a trace while the application is busy: strata trace --save"
+        )
     try:
         workload, notes = workload_of_trace(traced)
     except UsageError as e:
@@ -121,7 +122,7 @@ def _of_commands(lines: list[str], name: str, where: str) -> Derived:
         notes += [note for note in said if note not in notes]
     if problems:
         why = f"{len(problems)} problem(s)"
-        raise UsageError("cannot derive from", where, why, "leave out what is named", tuple(problems))
+        raise UsageError("cannot derive from", where, why, "leave out the listed options", tuple(problems))
     return _profile(name, where, made, notes)
 
 
@@ -161,11 +162,11 @@ def _profile(name: str, source: str, made: list[tuple[str, Workload, str]], note
         names.add(own)
         found[workload.key] = ProfileWorkload(name=own, workload=workload, why=why)
     if again:
-        notes = [*notes, f"{again} of {len(made)} ask for the same as another and are measured once"]
+        notes = [*notes, f"{again} of {len(made)} workloads are duplicates and are measured once"]
     profile = Profile(
         name=name,
         title=f"Derived from {source}",
-        source="what was asked or seen there; no goals are known",
+        source="the load that was requested or recorded there; no goals are known",
         workloads=tuple(found.values()),
     )
     return Derived(profile=profile, notes=tuple(notes))

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from strata import units
 from strata.app.demos import DEMO_PREFIX, Scenario, demo_of, scenario
+from strata.app.experiment import experimented
 from strata.app.kept import opened, report_of
 from strata.app.naming import file_or_directory
-from strata.app.options import Options, check_size, choose_size, default_path
+from strata.app.options import Options, check_size, choose_size
 from strata.app.place import Place
 from strata.app.plan import plan_of, refused_cells
 from strata.app.runner import Emit
@@ -36,9 +36,6 @@ from strata.model.survey import Survey
 from strata.model.workload import Sync, Workload
 from strata.plan.ident import new_id
 from strata.plan.workloads import DIAGNOSE
-
-if TYPE_CHECKING:
-    pass
 
 DEMO_SIZE = 64 * units.MIB
 
@@ -73,7 +70,7 @@ def source_of(where: Path | Stack, options: Options, run_id: str) -> DiagnosisIn
         where = _directory_of_ours(where)
     where = where.resolve()
     platform = survey(where, options.load_seconds)
-    data_path = default_path(where, run_id)
+    data_path = where / f"strata-{run_id}.dat"
     why = no_disk_layer(platform)
     stack = local_stack(platform, data_path, share=options.share, allow_raw=why is None)
     left_out = {} if why is None or options.layers is not None else {DISK: why}
@@ -85,8 +82,8 @@ def _directory_of_ours(where: Path) -> Path:
     try:
         safety.check_own_file(file_or_directory(where))
     except SafetyRefusal as e:
-        beside = f"strata diagnose {shlex.quote(str(where.parent))} makes a file of its own beside it"
-        reads = f"strata measure {shlex.quote(f'file:{where.absolute()}')} --rw randread reads this one"
+        beside = f"strata diagnose {shlex.quote(str(where.parent))} creates its own file beside it"
+        reads = f"strata measure {shlex.quote(f'file:{where.absolute()}')} --rw randread reads this file"
         raise SafetyRefusal(e.what, e.where, e.why, f"{beside}; {reads}", e.problems) from e
     return where.parent
 
@@ -143,7 +140,7 @@ def diagnose_path(where: Path | Stack, options: Options, emit: Emit) -> Report:
     """survey → plan → measure every layer → compare → name → confirm."""
     run_id = new_id()
     name = where.name if isinstance(where, Stack) else where
-    emit(Progress(phase=Phase.SURVEY, message=f"looking at what is under {name}"))
+    emit(Progress(phase=Phase.SURVEY, message=f"examining what is below {name}"))
     return _carry_out(source_of(where, options, run_id), options, emit, run_id)
 
 
@@ -158,7 +155,7 @@ def unfinished(run_id: str | None, store_url: str | None) -> Run:
     with opened(store_url) as store:
         run = store.load_run(run_id) if run_id else store.latest((RunStatus.RUNNING, RunStatus.STOPPED))
     if run is None:
-        raise UsageError("nothing to resume:", "no unfinished run", "", "strata runs lists what is in the store")
+        raise UsageError("nothing to resume:", "no unfinished run", "", "strata runs lists all runs")
     return run
 
 
@@ -192,9 +189,11 @@ def chosen_workloads(workloads: tuple[Workload, ...], options: Options) -> tuple
     )
     if not kept:
         known = ", ".join(w.key for w in workloads)
-        raise UsageError("no workload matches", ", ".join(patterns), "", f"there are: {known}")
+        raise UsageError("no workload matches", ", ".join(patterns), "", f"available: {known}")
     if (options.precondition_s or options.precondition_bytes) and not any(w.rw.carries for w in kept):
-        raise UsageError("cannot precondition:", ", ".join(w.key for w in kept), "no workload writes", "leave it out")
+        raise UsageError(
+            "cannot precondition:", ", ".join(w.key for w in kept), "no workload writes", "leave --precondition out"
+        )
     return kept
 
 
@@ -236,10 +235,10 @@ def _carry_out(
         if status is RunStatus.STOPPED:
             raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
         if status is RunStatus.FAILED:
-            again = f"what was measured is kept; when the cause is mended: strata measure --resume {run.id}"
+            again = f"finished cells are kept; once the cause is fixed: strata measure --resume {run.id}"
             why = next((c.error for c in store.cells(run.id) if c.error), "no cell could be measured")
             raise RunFailed("the run failed:", run.id, why, again)
         analysis = session.analyse()
-        diagnosis = session.conclude(analysis)
+        diagnosis = experimented(session, analysis)
         assert session.run is not None
         return report_of(session.cells(), session.run, analysis, diagnosis)

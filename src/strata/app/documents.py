@@ -34,7 +34,7 @@ def read_document(path: Path) -> Kept:
 
     Raises `UsageError` where it is none, or one of another version.
     """
-    what, hint = "cannot read the document", "name a file that strata diagnose, measure, report … --json printed"
+    what, hint = "cannot read the document", "give a file with the --json output of strata diagnose, measure, report …"
     text = read_text(path, what, _BYTES_MOST, hint)
     try:
         found = json_of(text)
@@ -42,7 +42,7 @@ def read_document(path: Path) -> Kept:
         raise UsageError(what, str(path), str(e), hint) from e
     schema = found.get("schema") if isinstance(found, dict) else None
     if schema not in _KINDS:
-        why = "it names no schema" if schema is None else f"its schema is {schema!r}"
+        why = "it has no schema key" if schema is None else f"its schema is {schema!r}"
         raise UsageError(what, str(path), why, choices(str(schema), _KINDS))
     kind = _KINDS[schema]
     try:

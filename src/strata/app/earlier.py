@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strata.app.compare import others
+from strata.app.compare import environments, others
 from strata.discover.survey import survey
 from strata.errors import StrataError
 from strata.model.compared import Fairness
@@ -162,10 +162,8 @@ def _too_noisy(kind: VerdictKind, cause: Cause) -> bool:
 
 def _alike(store: Store, run: Run, runs: Sequence[str]) -> Iterator[Run]:
     """Those that measured the same thing: the same generator, size, times and devices."""
-    from strata.analyse.fair import compare_environments
-
     for found in map(store.load_run, runs[:LOADED]):
-        prevented = any(f.fairness is Fairness.PREVENTS for f in compare_environments(found, run))
+        prevented = any(f.fairness is Fairness.PREVENTS for f in environments(found, run, anyway=True))
         if not prevented and _devices(found) == _devices(run):
             yield found
 

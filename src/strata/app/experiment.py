@@ -28,7 +28,7 @@ from strata.model.endpoint import Endpoint, address, is_loopback
 from strata.model.experiment import Condition, Experiment, ExperimentRecord, Refusal, Tried
 from strata.model.finding import Diagnosis
 from strata.model.placement import Placement
-from strata.model.plan import Cell, Plan
+from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
@@ -79,10 +79,10 @@ def _pinned(session: Session, _experiment: Experiment) -> Iterator[Change]:
     allowed = sorted(os.sched_getaffinity(0))
     told = session.running().plan.placement
     if told is not None and told.nodes:
-        raise Refused("--numa-node binds the threads")
+        raise Refused("--numa-node already binds the threads")
     others = [cpu for cpu in allowed if told is None or cpu not in told.cpus]
     if len(allowed) < 2 or not others:
-        raise Refused("this process may use no other processor")
+        raise Refused("no other CPU is available to this process")
     elsewhere = Placement(cpus=(others[-1],))
     yield lambda request: request.model_copy(update={"placement": elsewhere})
 
@@ -115,7 +115,7 @@ def _null_end(session: Session, experiment: Experiment) -> Iterator[Change]:
             other = Endpoint.parse(server.uri(endpoint.connections))
             yield _to(other.model_copy(update={"netns": endpoint.netns}))
             return
-    raise Refused("the server's node is not a namespace of this machine: Strata cannot start a server there")
+    raise Refused("the server's node is not a network namespace of this machine, so Strata cannot start a server there")
 
 
 def _to(other: Endpoint) -> Change:
@@ -126,10 +126,10 @@ def _to(other: Endpoint) -> Change:
 def _slowed(session: Session, experiment: Experiment) -> Iterator[Change]:
     """A server that Strata started itself, each of whose requests takes a little longer; nothing else is slowed."""
     if experiment.added_ns is None:
-        raise Refused("it does not say by how much")
+        raise Refused("no added time is given")
     with session.place.slower(experiment.layer, experiment.added_ns) as other:
         if other is None:
-            raise Refused(f"{experiment.layer} is not slowed down: it may serve others")
+            raise Refused(f"{experiment.layer} is not slowed down, because it may serve others too")
         yield _to(other)
 
 
@@ -241,7 +241,7 @@ def _carried_out(session: Session, experiment: Experiment, noise: NoiseFloor) ->
         return Refusal(experiment=experiment, because="; ".join((e.headline, *e.problems[:1])))
     found = _summed_up(run.plan, experiment, cells, noise)
     if found is None:
-        why = next((c.error for c in cells if c.error), "it gave nothing")
+        why = next((c.error for c in cells if c.error), "it gave no result")
         return Refusal(experiment=experiment, because=why)
     return found
 
@@ -272,7 +272,7 @@ def _rounds(
             emit=lambda p: session.emit(p.model_copy(update={"phase": Phase.CONFIRM})),
         )
         if status is RunStatus.STOPPED:
-            raise Stopped("the verdict is kept, its experiment was not finished", hint=f"strata report {run.id}")
+            raise Stopped("the verdict is kept; its experiment did not complete", hint=f"strata report {run.id}")
     return results
 
 
@@ -301,17 +301,10 @@ def _checked(session: Session, experiment: Experiment) -> Plan:
     for cell in plan.cells:
         if cell.layer not in there:
             raise Refused(f"there is no layer {cell.layer}")
-        if why := _impossible(session, cell):
-            raise Refused(why)
+        endpoint, read_only = session.place.endpoint(cell.layer), session.place.read_only(cell.layer)
+        why = refusal(endpoint, cell.workload, read_only=read_only)
+        if why or (reasons := session.engine.refusals(endpoint, cell.workload, session.place.segments(cell.layer))):
+            raise Refused(why or "; ".join(reasons))
     if not _may_write(session, plan, ROUNDS):
-        raise Refused("it would write more than the plan announced")
+        raise Refused("it would write more data than the plan allows")
     return plan
-
-
-def _impossible(session: Session, cell: Cell) -> str | None:
-    endpoint = session.place.endpoint(cell.layer)
-    if cell.workload.rw.writes and session.place.read_only(cell.layer):
-        return f"{cell.layer} is read-only: Strata does not write to what it did not create"
-    if why := refusal(endpoint, cell.workload):
-        return why
-    return "; ".join(session.engine.refusals(endpoint, cell.workload, session.place.segments(cell.layer))) or None

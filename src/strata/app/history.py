@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
-import math
+import statistics
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from strata.app.compare import refuse_unfair
+from strata.app.compare import environments
 from strata.app.demos import demo_of
 from strata.app.kept import opened
 from strata.errors import InconclusiveError, UsageError
@@ -38,7 +38,7 @@ def save_baseline(
     with opened(store_url) as store:
         chosen = _chosen(store, runs, last)
         for other in chosen[1:]:
-            _fair(chosen[0], other, anyway)
+            environments(chosen[0], other, anyway)
         now = now_unix_ns()
         return store.save_baseline(name, [r.id for r in chosen], now, note, new=new)
 
@@ -90,7 +90,7 @@ def gate_runs(
         old = [store.load_run(r) for r in baseline.runs]
         newest = max(run.created_unix_ns for run in old)
         new = _chosen(store, runs, last, stack=old[0].plan.stack.name, but=baseline.runs, since=newest)
-        environment = [_fair(old[-1], run, anyway) for run in new][-1]
+        environment = [environments(old[-1], run, anyway) for run in new][-1]
         before, after = (by_run([store.figures(r.id) for r in side]) for side in (old, new))
     cells = gate_cells(before, after, max_loss=max_loss, noise=noise)
     missing = tuple(n for n in before if n not in after)
@@ -106,7 +106,7 @@ def gate_runs(
         max_loss=max_loss,
         outcome=outcome,
         why="; ".join(filter(None, (said, unmeasured, before_it)))
-        or "no run of the baseline has figures: promote others",
+        or "no run of the baseline has figures: promote other runs",
         cells=cells,
         missing=missing,
         environment=tuple(f for f in environment if f.fairness is not Fairness.SAME),
@@ -120,9 +120,9 @@ def by_run(figures: Iterable[Sequence[StepFigures]]) -> dict[str, list[float]]:
         rounds: dict[str, list[float]] = {}
         for step in run:
             if step.kind == "measure":
-                rounds.setdefault(step.cell, []).append(math.log(step.iops))
-        for cell, logs in rounds.items():
-            found.setdefault(cell, []).append(math.exp(sum(logs) / len(logs)))
+                rounds.setdefault(step.cell, []).append(step.iops)
+        for cell, iops in rounds.items():
+            found.setdefault(cell, []).append(statistics.geometric_mean(iops))
     return found
 
 
@@ -131,14 +131,14 @@ def _older(runs: Sequence[str]) -> str | None:
     if not runs:
         return None
     were = "was" if len(runs) == 1 else "were"
-    return f"{', '.join(runs)} {were} made before the baseline's newest run: read the change the other way round"
+    return f"{', '.join(runs)} {were} made before the newest run of the baseline: a loss here may be a later gain"
 
 
 def _why_missing(missing: Sequence[str], of: int, run: str) -> str | None:
     if not missing:
         return None
     were = "was" if len(missing) == 1 else "were"
-    next_step = f"strata report {run} says why; measure again, or gate against a baseline of the same cells"
+    next_step = f"strata report {run} shows why; measure again, or gate against a baseline of the same cells"
     return f"{len(missing)} of {of} baseline cells {were} not measured by the candidate: {next_step}"
 
 
@@ -154,12 +154,12 @@ def _why(outcome: GateOutcome, cells: Sequence[GateCell], runs: int, short: bool
         return None
     if short:
         there = f"a baseline of {baseline} run{'s' * (baseline > 1)}"
-        return f"{there} does not show what equal runs differ by: save three or more, or say --noise"
+        return f"{there} does not show how much identical runs vary: save three or more, or set --noise"
     needed = [c.runs_needed for c in bad]
     if None in needed:
         return f"{len(bad)} of {len(cells)} cells are too noisy for any number of runs: add runs to the baseline"
     most = max(n for n in needed if n is not None)
-    return f"{len(bad)} of {len(cells)} cells need {most} runs of the candidate and have {runs}"
+    return f"{len(bad)} of {len(cells)} cells need {most} runs of the candidate, but there are {runs}"
 
 
 def _history(store: Store, series: SeriesName, alpha: float, last: int | None) -> CellHistory:
@@ -203,14 +203,12 @@ def points_of(steps: Sequence[StepFigures]) -> tuple[HistoryPoint, ...]:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    there = [math.log(v) for v in values if v is not None and v > 0]
-    return math.exp(sum(there) / len(there)) if there else None
+    there = [v for v in values if v is not None and v > 0]
+    return statistics.geometric_mean(there) if there else None
 
 
 def _changed(store: Store, before: str, after: str) -> tuple[EnvironmentField, ...]:
-    from strata.analyse.fair import compare_environments
-
-    fields = compare_environments(store.load_run(before), store.load_run(after))
+    fields = environments(store.load_run(before), store.load_run(after), anyway=True)
     return tuple(f for f in fields if f.fairness is not Fairness.SAME)
 
 
@@ -224,7 +222,7 @@ def _chosen(
 ) -> list[Run]:
     """The runs that are meant, the oldest first. Those not named are none of ``but`` and made after ``since`` (ns)."""
     if runs and last is not None:
-        raise UsageError("cannot use both runs and", f"--last {last}", "", "name the runs, or say how many")
+        raise UsageError("cannot use both runs and", f"--last {last}", "", "give either the runs or --last")
     if runs:
         ids = [store.load_run(r).id for r in runs]
         if taken := [i for i in ids if i in but]:
@@ -232,7 +230,7 @@ def _chosen(
                 "cannot compare with itself:",
                 ", ".join(taken),
                 "it is one of the baseline's runs",
-                "name a later run: strata runs",
+                "give a later run: strata runs lists them",
             )
     else:
         ids = [h.id for h in _newest(store, last or 1, stack, but, since)]
@@ -250,16 +248,8 @@ def _newest(store: Store, count: int, stack: str | None, but: Sequence[str], sin
     if len(found) < count:
         what = f"{count} finished run{'s' * (count > 1)}"
         where = "" if wanted is None else f"of stack {wanted}"
-        beside = "" if not but else " beside the baseline's" if since is None else " newer than the baseline's"
+        beside = "" if not but else " other than the baseline's" if since is None else " newer than the baseline's"
         older = next((h.id for h in others if since is not None and h.created_unix_ns <= since), None)
-        hint = "strata runs" if older is None else f"measure it again, or name an older one: strata gate {older}"
-        raise UsageError("too few:", f"{what} {where}{beside}".strip(), f"there are {len(found)}", hint)
+        hint = "strata runs" if older is None else f"measure it again, or give an older one: strata gate {older}"
+        raise UsageError("too few:", f"{what} {where}{beside}".strip(), f"only {len(found)} found", hint)
     return found
-
-
-def _fair(a: Run, b: Run, anyway: bool) -> tuple[EnvironmentField, ...]:
-    from strata.analyse.fair import compare_environments
-
-    fields = compare_environments(a, b)
-    refuse_unfair(f"{a.id} with {b.id}", fields, anyway)
-    return fields

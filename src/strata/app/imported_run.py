@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,7 @@ def with_workloads(found: Imported, given: Mapping[str, Any]) -> Imported:
         for k, v in given.items()
         if any(k not in cell.asked for cell in found.cells)
     ]
-    notes = (*found.notes, f"{', '.join(said)}: as the user says, the file does not") if said else found.notes
+    notes = (*found.notes, f"{', '.join(said)}: set by the user, not stated in the file") if said else found.notes
     return found.model_copy(update={"cells": cells, "notes": notes})
 
 
@@ -67,20 +68,15 @@ def _with_workload(cell: ImportedCell, given: Mapping[str, Any]) -> ImportedCell
     asked = {**given, **cell.asked}
     mixed = str(asked.get("rw", "")).removeprefix("rand") in ("rw", "readwrite")
     if missing := [name for name in (*NEEDED, *["rwmixread"] * mixed) if name not in asked]:
-        return cell.model_copy(update={"incomplete": (f"not said: {', '.join(missing)}",)})
+        return cell.model_copy(update={"incomplete": (f"not stated: {', '.join(missing)}",)})
     try:
         workload = workload_from_words(**asked)
     except UsageError as e:
         return cell.model_copy(update={"incomplete": e.problems or (e.headline,)})
-    if (why := _not_a_result(cell, workload)) is not None:
+    if _result(cell, workload, {}, 0.0, 0) is None:
+        why = "it states neither the number of I/Os nor IOPS with a duration"
         return cell.model_copy(update={"incomplete": (why,)})
     return cell.model_copy(update={"workload": workload, "asked": asked})
-
-
-def _not_a_result(cell: ImportedCell, workload: Workload) -> str | None:
-    if _result(cell, workload, {}, 0.0, 0) is None:
-        return "neither its I/Os nor its IOPS over a known time are said"
-    return None
 
 
 def run_of(outcome: FileOutcome, named: Named, modified_unix_ns: int) -> tuple[Run, tuple[CellResult, ...]]:
@@ -93,15 +89,15 @@ def run_of(outcome: FileOutcome, named: Named, modified_unix_ns: int) -> tuple[R
     asked: dict[str, Cell] = {}
     steps: list[Step] = []
     results: list[CellResult] = []
-    rounds: dict[str, int] = {}
+    rounds: Counter[str] = Counter()
     begun = found.started_unix_ns or modified_unix_ns
     for cell in kept:
         workload = cell.workload
         assert workload is not None
         one = Cell(layer=layers[_target(cell)], workload=workload)
         asked.setdefault(one.key, one)
-        number = rounds.get(one.key, 0)
-        rounds[one.key] = number + 1
+        number = rounds[one.key]
+        rounds[one.key] += 1
         made = _result(cell, workload, tool, found.settings.get("ramp_s", 0.0), cell.started_unix_ns or begun)
         order = len(steps)
         steps.append(Step(order=order, round=number, cell=one.key))
@@ -172,7 +168,7 @@ def outcome_of(run: Run, results: tuple[CellResult, ...]) -> tuple[Analysis, Dia
     checks += [
         Check(
             kind="figures", title="no response times", layer=c.layer, workload_key=c.workload.key, impossible=False,
-            message=f"{run.imported.tool} printed none: compare and history have its IOPS",
+            message=f"{run.imported.tool} printed none; compare and history use its IOPS only",
         )
         for c in seen.cells if (c.layer, c.workload.key) not in timed
     ]  # fmt: skip

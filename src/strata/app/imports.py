@@ -69,23 +69,24 @@ def import_paths(
 
 
 def _keep(store: Store, waiting: list[tuple[int, Complete]], made: list[FileOutcome]) -> None:
-    """All that waits, and what became of it; where they cannot be kept together, one by one."""
-    if not waiting:
-        return
-    try:
-        store.keep_whole([one for _, one in waiting])
-    except StrataError as e:
-        if len(waiting) == 1:
-            at, (run, _, _) = waiting.pop()
-            made[at] = made[at].model_copy(update={"not_kept": e.headline})
-            return
-        for one in waiting:
-            _keep(store, [one], made)
-        waiting.clear()
-        return
+    """All that waits, and what became of it."""
+    lost = _lost(store, [one for _, one in waiting])
     for at, (run, _, _) in waiting:
-        made[at] = made[at].model_copy(update={"run": run.id})
+        became = {"not_kept": lost[run.id]} if run.id in lost else {"run": run.id}
+        made[at] = made[at].model_copy(update=became)
     waiting.clear()
+
+
+def _lost(store: Store, runs: list[Complete]) -> dict[str, str]:
+    """Keeps them, one by one where they cannot be kept together; by run why one was not."""
+    try:
+        if runs:
+            store.keep_whole(runs)
+    except StrataError as e:
+        if len(runs) == 1:
+            return {runs[0][0].id: e.headline}
+        return {run: why for one in runs for run, why in _lost(store, [one]).items()}
+    return {}
 
 
 def settings_of(words: Sequence[str]) -> dict[str, Any]:
@@ -143,7 +144,7 @@ def _files(words: Sequence[str]) -> Iterator[str]:
         for path in _of_word(word):
             if path not in seen:
                 if len(seen) >= FILES_MOST:
-                    raise UsageError("cannot import", word, f"there are more than {FILES_MOST} files", "name fewer")
+                    raise UsageError("cannot import", word, f"there are more than {FILES_MOST} files", "give fewer")
                 seen.add(path)
                 yield path
 
@@ -163,7 +164,7 @@ def _of_word(word: str) -> Iterator[str]:
     magic = glob.has_magic(word)
     matches = sorted(map(str, Path(Path(word).anchor).glob(word.removeprefix(Path(word).anchor)))) if magic else []
     if not matches:
-        raise UsageError("cannot import", word, "there is no such file", "name a file, a folder or a pattern")
+        raise UsageError("cannot import", word, "there is no such file", "give a file, a folder or a pattern")
     for match in matches:
         yield from _below(match) if Path(match).is_dir() else (match,)
 
@@ -179,4 +180,4 @@ def _below(folder: str) -> Iterator[str]:
                 found = True
                 yield path
     if not found:
-        raise UsageError("cannot import", folder, "there is no file in it", "name a folder with results")
+        raise UsageError("cannot import", folder, "there is no file in it", "give a folder with results")

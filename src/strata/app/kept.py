@@ -43,9 +43,7 @@ def load_kept(run_id: str | None, store_url: str | None) -> Report | MatrixResul
         run = store.load_run(run_id) if run_id else store.latest(None)
         if run is not None and run.plan.matrix is not None:
             known = store.matrix(run.id) if run.status is RunStatus.DONE else None
-            if known is not None:
-                return known
-            return matrix_result(run, store.cells(run.id))
+            return known or matrix_result(run, store.cells(run.id))
     return load_report(run_id, store_url)
 
 
@@ -88,7 +86,7 @@ def since_of(text: str, now_unix_ns: int) -> int:
     try:
         ago = int(days) * 24 * 3600 * units.NS_PER_S if days != text.strip() else units.parse_duration_ns(text)
     except (UsageError, ValueError) as e:
-        raise UsageError("cannot list runs since", repr(text), "", "write 2026-11-20, 7d or 12h") from e
+        raise UsageError("cannot list runs since", repr(text), "", "for example 2026-11-20, 7d or 12h") from e
     return now_unix_ns - ago
 
 
@@ -129,10 +127,12 @@ def matrix_result(run: Run, results: tuple[CellResult, ...]) -> MatrixResult:
     remarks = [run.message] if run.message else []
     bound = sum(c.generator_bound for c in cells)
     if bound:
-        remarks.append(f"{bound} cells are within a fifth of what the generator does alone: theirs is its limit too")
+        remarks.append(
+            f"{bound} cells reach at least four fifths of what the load generator reaches alone: it may limit them"
+        )
     moved = sum(c.moved for c in cells)
     if moved:
-        remarks.append(f"{moved} cells were not of one level from visit to visit; they are not smoothed")
+        remarks.append(f"{moved} cells changed between visits; they are not smoothed")
     spent = sum(r.measured_ns + r.ramp_ns for r in done) / units.NS_PER_S
     return MatrixResult(
         run=run.id,
@@ -196,7 +196,7 @@ def repeat_commands(run: Run) -> tuple[tuple[str, str], ...]:
             "--export",
             export,
         ]
-        lines.append((f"the server of {layer.name!r}, in a terminal of its own", shlex.join(words)))
+        lines.append((f"the server of {layer.name!r}, in its own terminal", shlex.join(words)))
         uri = layer.endpoint.replace(OWN_PORT, f"{address}/")
         endpoints[layer.name] = Endpoint.parse(uri).model_copy(update={"netns": there.netns})
     for cell in run.plan.cells:

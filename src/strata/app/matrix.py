@@ -16,7 +16,7 @@ from strata import units
 from strata.app.diagnose import data_size, size_of, source_again, source_of
 from strata.app.earlier import earlier_noise, earlier_noise_of, noise_place
 from strata.app.kept import matrix_result, opened
-from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan, words_of
+from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan
 from strata.app.naming import is_endpoint
 from strata.app.opening import opened_together
 from strata.app.options import Options
@@ -69,14 +69,14 @@ class MatrixSite:
     """The uuid in the mark of the one file of an endpoint."""
 
 
-def plan_site(where: str, options: Options, run_id: str) -> tuple[Stack, int, Survey | None]:
-    """The stack, the bytes of a file that would be made (0: none), and the survey; opens nothing."""
+def plan_site(where: str, options: Options, run_id: str) -> tuple[Stack, int]:
+    """The stack, and the bytes of a file that would be made (0: none); opens nothing."""
     if is_endpoint(where):
         endpoint = Endpoint.parse(where)
         makes = endpoint.kind is EndpointKind.FILE and not Path(endpoint.path or "").exists()
-        return stack_of([endpoint]), (options.size or ENDPOINT_SIZE) if makes else 0, None
+        return stack_of([endpoint]), (options.size or ENDPOINT_SIZE) if makes else 0
     source = source_of(Path(where), options, run_id)
-    return source.stack, data_size(source, options)[0], source.survey
+    return source.stack, data_size(source, options)[0]
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def ground_of(
     if is_endpoint(where):
         yield from _endpoint(Endpoint.parse(where), options, workloads, emit, destructive, resumed)
         return
-    emit(Progress(phase=Phase.SURVEY, message=f"looking at what is under {where}"))
+    emit(Progress(phase=Phase.SURVEY, message=f"examining what is below {where}"))
     source = source_again(resumed, options) if resumed is not None else source_of(Path(where), options, run_id)
     size, keep = size_of(source, options, resumed)
     with closing(source.place(workloads)) as place:
@@ -134,14 +134,12 @@ def plan_matrix(where: str, words: MatrixWords, options: Options) -> MatrixPlan:
 
     Opens and makes nothing. Raises `UsageError` where the budget is too short for a visit of every cell.
     """
-    from strata.app.matrix import plan_site
-
     _calm_numbers()
     run_id = new_id()
-    stack, size, _ = plan_site(where, options, run_id)
+    stack, size = plan_site(where, options, run_id)
     plan = matrix_plan(stack, words, options, run_id, size, {})
     earlier = earlier_noise_of(stack.layers[0].target, not words.buffered, options.store)
-    machine = machine_of(plan, words, earlier, ())
+    machine = machine_of(plan, earlier, ())
     known = Known.ASSUMED if earlier is None else Known.EARLIER
     return MatrixPlan(plan=plan, prediction=machine.predict_budget(known, machine.noise))
 
@@ -152,40 +150,31 @@ def measure_matrix(where: str, words: MatrixWords, options: Options, emit: Emit)
     Raises `InconclusiveError` where ``until`` is asked and the noise floor, measured first, forbids it; `Stopped`
     with how to go on; and what the safety gate raises.
     """
-    from strata.app.matrix import plan_site
-
     run_id = new_id()
     _calm_numbers()
     if is_endpoint(where):
         # What cannot be planned is refused before anything is opened or made.
-        stack, size, _ = plan_site(where, options, run_id)
+        stack, size = plan_site(where, options, run_id)
         matrix_plan(stack, words, options, run_id, size, {})
-    return _carry_out(where, words, options, emit, run_id, None)
+    return _carry_out(where, words, options, emit, run_id, words.destructive)
 
 
 def resume_matrix(run: Run, options: Options, emit: Emit, destructive: str | None = None) -> MatrixResult:
     """Go on with a matrix that was interrupted, with what is left of its budget."""
-    ask = run.plan.matrix
-    assert ask is not None, "not a matrix"
     first = run.plan.stack.layers[0]
     alone = len(run.plan.stack.layers) == 1 and run.data is None
-    w = run.plan.workloads[0]
-    words = MatrixWords(
-        matrix=ask.grid.name, budget_s=ask.budget_s, until=ask.target if ask.promised else None,
-        ramp_s=run.plan.ramp_s, buffered=not w.direct, destructive=destructive,
-    )  # fmt: skip
     options = options.model_copy(update={"engine": run.environment.engine["name"], "placement": run.plan.placement})
     where = first.endpoint if alone else str(Path(run.data.path).parent if run.data else Path())
-    return _carry_out(where, words, options, emit, run.id, run)
+    return _carry_out(where, run, options, emit, run.id, destructive)
 
 
 def _carry_out(
-    where: str, words: MatrixWords, options: Options, emit: Emit, run_id: str, resumed: Run | None
+    where: str, asked: MatrixWords | Run, options: Options, emit: Emit, run_id: str, destructive: str | None
 ) -> MatrixResult:
-    from strata.app.matrix import ground_of
-
+    """``asked``: the words of a new matrix, or the run that is resumed."""
     _calm_numbers()
-    grid_workloads = resumed.plan.workloads if resumed else asked_of(words, options)[1]
+    resumed = asked if isinstance(asked, Run) else None
+    grid_workloads = asked.plan.workloads if isinstance(asked, Run) else asked_of(asked, options)[1]
     ends = [Endpoint.parse(where)] if is_endpoint(where) else []
     engine = engine_for(options.engine, ends, options.placement)
     identity = engine.identity()
@@ -194,16 +183,19 @@ def _carry_out(
         stop_on_signals() as stop,
         held(run_id),
         opened(options.store) as store,
-        ground_of(where, options, grid_workloads, run_id, emit, destructive=words.destructive, resumed=resumed) as here,
+        ground_of(where, options, grid_workloads, run_id, emit, destructive=destructive, resumed=resumed) as here,
     ):
         check_layers(resumed, here.dropped)
         stack, site = here.stack, here.site
         pieces = {x.name: site.pieces(x.name)[0] for x in stack.layers}
         watches = devices_reached(stack, {name: piece.endpoint for name, piece in pieces.items()})
         runner = Runner(site, engine, store, watches.__getitem__, emit, stop)
-        refused = refused_cells(engine, grid_workloads, pieces)
-        plan = resumed.plan if resumed else matrix_plan(stack, words, options, run_id, here.size, refused)
-        emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
+        if isinstance(asked, Run):
+            plan = asked.plan
+        else:
+            refused = refused_cells(engine, grid_workloads, pieces)
+            plan = matrix_plan(stack, asked, options, run_id, here.size, refused)
+        emit(Progress(phase=Phase.GENERATOR, message="measuring the load generator alone"))
         place = noise_place(stack.layers[0].target, plan.workloads[0].direct)
         run = run_of(
             plan,
@@ -220,16 +212,16 @@ def _carry_out(
             pooled_at=place,
         )
         runner.begin(run, anew=resumed is None)
-        return _measured(runner, words, here.size, store)
+        return _measured(runner, here.size, store)
 
 
-def _measured(runner: Runner, words: MatrixWords, size: int, store: Store) -> MatrixResult:
+def _measured(runner: Runner, size: int, store: Store) -> MatrixResult:
     from strata.analyse.pooled import pooled
     from strata.run.visits import Visits
 
     run = runner.running()
     results = runner.cells()
-    machine = machine_of(run.plan, words, run.earlier, results)
+    machine = machine_of(run.plan, run.earlier, results)
     visits = Visits(run.plan, machine, results, size, time.monotonic)
 
     def measure(step: Step, cell: Cell) -> CellResult:
@@ -237,7 +229,7 @@ def _measured(runner: Runner, words: MatrixWords, size: int, store: Store) -> Ma
             runner.emit(visits.told.model_copy(update=rates(interval)))
 
         runtime_s = max(1, round(visits.seconds / BIN_S)) * BIN_S
-        timing = Timing(ramp_s=words.ramp_s, runtime_s=runtime_s, interval_s=BIN_S)
+        timing = Timing(ramp_s=run.plan.ramp_s, runtime_s=runtime_s, interval_s=BIN_S)
         return runner.measure_cell(step, cell, runner.ready(step, cell, timing, run.plan.placement), hear)
 
     status, said = RunStatus.FAILED, None
@@ -283,9 +275,3 @@ def _calm_numbers() -> None:
     """Before the numerical libraries are loaded: their worker threads would spin beside what is measured."""
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-
-
-__all__ = [
-    "MatrixPlan", "MatrixWords", "measure_matrix", "plan_matrix", "resume_matrix",
-    "words_of",
-]  # fmt: skip

@@ -53,19 +53,15 @@ def words_of(
     budget_s = units.parse_duration_ns(budget or "15m") / units.NS_PER_S
     if budget_s <= 0:
         raise UsageError("cannot use --budget", budget or "", "it must be greater than 0", "for example --budget 15m")
-    try:
-        asked = None if sync is None else Sync(sync)
-    except ValueError as e:
-        raise UsageError("cannot use --sync", str(sync), f"it is not one of: {', '.join(Sync)}") from e
-    aim = None if until is None else half_width(until)
-    ramp_s = 0.1 if ramp is None else units.parse_duration_ns(ramp) / units.NS_PER_S
+    if sync is not None and sync not in set(Sync):
+        raise UsageError("cannot use --sync", sync, f"it is not one of: {', '.join(Sync)}")
     return MatrixWords(
         matrix=matrix,
         budget_s=budget_s,
-        until=aim,
-        ramp_s=ramp_s,
+        until=None if until is None else half_width(until),
+        ramp_s=0.1 if ramp is None else units.parse_duration_ns(ramp) / units.NS_PER_S,
         buffered=buffered,
-        sync=asked,
+        sync=None if sync is None else Sync(sync),
         destructive=destructive,
     )
 
@@ -118,11 +114,9 @@ def matrix_plan(
         placement=options.placement,
         matrix=ask,
     )  # fmt: skip
-    least = machine_of(plan, words, None, ()).least_s
+    least = machine_of(plan, None, ()).least_s
     if words.budget_s < least:
-        why = (
-            f"{len(open_cells)} cells need at least {units.duration(least * units.NS_PER_S)} for a brief visit of each"
-        )
+        why = f"{len(open_cells)} cells need at least {units.duration(least * units.NS_PER_S)} for one short visit each"
         asked = units.duration(words.budget_s * units.NS_PER_S)
         raise UsageError("the budget is too short:", asked, why, _longer_or_fewer(ask.grid, words.budget_s, least))
     return plan
@@ -138,7 +132,7 @@ def _longer_or_fewer(grid: Grid, budget_s: float, least_s: float) -> str:
     return f"{hint}, or fewer cells, {EXAMPLE}"
 
 
-def machine_of(plan: Plan, words: MatrixWords, earlier: PooledNoise | None, results: tuple[CellResult, ...]) -> Matrix:
+def machine_of(plan: Plan, earlier: PooledNoise | None, results: tuple[CellResult, ...]) -> Matrix:
     from strata.analyse.matrix.result import spots_of, visits_of
     from strata.run.matrix import Matrix
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from strata import units
 from strata.app.opening import opened_together
 from strata.app.precondition import budget_of, write_until_steady
-from strata.app.runner import Hear, Runner, run_of
+from strata.app.runner import Emit, Runner, as_progress, run_of
 from strata.app.sampling_scope import sampling_scope_of_endpoints
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import stack_of
@@ -104,7 +104,7 @@ def measure_endpoint(
     placement: Placement | None = None,
     precondition_s: float | None = None,
     precondition_bytes: int | None = None,
-    on_interval: Hear,
+    emit: Emit = lambda _: None,
     engine: str = AUTO_ENGINE,
     aim: Aim | None = None,
     trace: bool = False,
@@ -141,7 +141,7 @@ def measure_endpoint(
     _check_able(generator, endpoints, workload)
     preconditions = precondition_s is not None or precondition_bytes is not None
     if preconditions and (endpoint.kind is not EndpointKind.FILE or not workload.rw.carries):
-        why = "only a workload that writes to a file of Strata's own is preconditioned"
+        why = "preconditioning needs a workload that writes to a file of Strata's own"
         raise UsageError(
             "cannot precondition", endpoint.uri.rstrip(":"), why, "for example: file:/mnt/new.dat --rw write"
         )
@@ -161,9 +161,8 @@ def measure_endpoint(
             done = write_until_steady(runner, cell, budget, placement)
         prepared = runner.ready(step, cell, timing, placement)
         with stop_on_signals() as stop:
-            heard, runner.stop_requested = (
-                (on_interval, stop) if precise is None else precise.between(on_interval, stop)
-            )
+            hear = as_progress(emit, endpoint.uri, workload.label, timing.runtime_s)
+            heard, runner.stop_requested = (hear, stop) if precise is None else precise.between(hear, stop)
             runner.carry_out(SingleStep(plan), lambda step, cell: runner.measure_cell(step, cell, prepared, heard))
         measured = runner.cells()
         moved = targets.gone()
@@ -175,13 +174,16 @@ def measure_endpoint(
             from strata.app.trace import traced
 
             traces = traced(generator, prepared.request, Path(endpoint.path or ""))
+    # Here: the numerical libraries are loaded by what judges a measurement, not by a word that is refused before it.
+    from strata.analyse import analyse
+
     reached = result is not None and precise is not None and precise.ended_it(result, stop.signal)
     trouble = None if result is None or reached else fault(result)
     result = _something(result, endpoint, trouble, stop.signal)
     course = None if precise is None else precise.course(result)
     # What it writes is not known before.
     plan = plan.model_copy(update={"bytes_written": result.write.bytes})
-    found = judged(plan, measured[0], ceiling)
+    found = analyse(plan, measured, data=None, generator=ceiling, remotes=(), survey=None, chain=measured[0].devices)
     summary = found.cells[0] if course is None else settled(found.cells[0], course)
     report = report_of_one(
         plan,
@@ -218,7 +220,6 @@ def measure_endpoint(
 
 def _of_null(checks: Sequence[Check]) -> tuple[Check, ...]:
     """What means something where nothing is driven."""
-    # Here: the numerical libraries are loaded by what judges a measurement, not by a word that is refused before it.
     from strata.analyse.laws import laws
 
     of_null = {law.name for law in laws() if law.of_null}
@@ -281,13 +282,6 @@ def plan_of_one(stack: Stack, workload: Workload, timing: Timing, size: int, pla
     )  # fmt: skip
 
 
-def judged(plan: Plan, done: CellResult, ceiling: Generator) -> Analysis:
-    """What was measured, and what the laws say of it."""
-    from strata.analyse import analyse
-
-    return analyse(plan, (done,), data=None, generator=ceiling, remotes=(), survey=None, chain=done.devices)
-
-
 def report_of_one(
     plan: Plan, done: CellResult, analysis: Analysis, course: Course | None, engine: Engine, **found: Any
 ) -> Report:
@@ -317,14 +311,11 @@ def keep_run(report: Report, url: str | None) -> tuple[str | None, str | None]:
 
     if report.run.status is not RunStatus.DONE:
         # Nobody could go on with it, and it is not as long as what it would be compared with.
-        return None, "it did not come to its end"
+        return None, "it did not complete"
 
     try:
         with opened(url) as store:
-            store.create_run(report.run)
-            for done in report.results:
-                store.save_cell(report.run.id, done)
-            store.save_outcome(report.run.id, report.analysis, report.diagnosis)
+            store.keep_whole([(report.run, report.results, (report.analysis, report.diagnosis))])
     except StrataError as e:
         return None, e.render()
     return report.run.id, None

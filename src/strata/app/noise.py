@@ -67,6 +67,13 @@ def with_foreign_io(devices: Sequence[str], call: Callable[[], T]) -> tuple[T, t
     return made, foreign_io(devices, found)
 
 
+_MOVED = {
+    "reads": blockdev.READS, "writes": blockdev.WRITES,
+    "read_bytes": blockdev.READ_BYTES, "write_bytes": blockdev.WRITE_BYTES,
+}  # fmt: skip
+"""The rates without which nothing is said of a device."""
+
+
 def foreign_io(devices: Sequence[str], found: Sequence[Series]) -> tuple[ForeignIo, ...]:
     """Of each device that was sampled at both ends."""
     rates = {(s.metric, s.labels["device"]): s for s in found if s.rate is not None}
@@ -77,18 +84,14 @@ def foreign_io(devices: Sequence[str], found: Sequence[Series]) -> tuple[Foreign
 
     made = []
     for device in devices:
-        moved = [of(c, device) for c in (blockdev.READS, blockdev.WRITES, blockdev.READ_BYTES, blockdev.WRITE_BYTES)]
-        reads, writes, read_bytes, write_bytes = moved
-        if reads is None or writes is None or read_bytes is None or write_bytes is None:
+        moved = {name: rate for name, counter in _MOVED.items() if (rate := of(counter, device)) is not None}
+        if len(moved) < len(_MOVED):
             continue
         made.append(
             ForeignIo(
                 device=device,
                 seconds=rates[blockdev.READS.name, device].seconds,
-                reads=reads,
-                writes=writes,
-                read_bytes=read_bytes,
-                write_bytes=write_bytes,
+                **moved,
                 # The kernel counts it in ticks, of which a short look may hold one more than fits into it.
                 busy=None if (busy := of(blockdev.IO_SECONDS, device)) is None else min(1.0, busy),
                 in_flight=of(blockdev.WEIGHTED_SECONDS, device),

@@ -87,9 +87,11 @@ def check_words(endpoint: Endpoint, workload: Workload, *, keep: bool, destructi
         return
     if endpoint.kind not in VOLUMES:
         why = "no option lets Strata write to a file that it did not create"
-        raise SafetyRefusal("cannot use --destructive with", endpoint.uri, why, "leave it out: it is for volumes")
+        raise SafetyRefusal(
+            "cannot use --destructive with", endpoint.uri, why, "leave it out; it applies to devices and volumes"
+        )
     if not workload.rw.writes:
-        hint = "leave --destructive out, or say what writes: --rw randwrite"
+        hint = "leave --destructive out, or choose a workload that writes: --rw randwrite"
         raise UsageError("cannot use --destructive with", workload.label, "it writes nothing", hint)
 
 
@@ -146,7 +148,7 @@ def _new_size(uri: str, workload: Workload, asked: int | None) -> int:
     size = wanted - wanted % units.MIB
     least = workload.bs + HEAD
     if size < least:
-        why = f"behind its mark ({units.size(HEAD)}) {units.size(wanted)} leave no room for one"
+        why = f"{units.size(wanted)} leave no room for a block after the mark ({units.size(HEAD)})"
         hint = f"--size {max(8, -(-least // units.MIB))}m"
         raise UsageError(f"too small for blocks of {units.size(workload.bs)}:", uri, why, hint)
     return size
@@ -157,7 +159,7 @@ def _check_room(uri: str, workload: Workload, target: Target) -> None:
     room = max((segment.length for segment in target.segments), default=0)
     if room < workload.bs:
         why = f"it holds {units.size(room)}" if room > 0 else "it is empty"
-        hint = "name another one: lsblk -p, or ls -l, shows sizes"
+        hint = "give a larger one; lsblk -p and ls -l show sizes"
         raise UsageError(f"too small for blocks of {units.size(workload.bs)}:", uri, why, hint)
 
 
@@ -248,7 +250,8 @@ def _device_of_a_server(endpoint: Endpoint, workload: Workload, destructive: str
         hint = f"if everything on it may be lost: --destructive {endpoint.uri}"
         raise SafetyRefusal("will not write to", endpoint.uri, why, hint)
     if destructive != endpoint.uri:
-        raise UsageError("the name after --destructive differs from the endpoint", destructive, f"not {endpoint.uri}")
+        why, hint = f"it names {destructive}", f"--destructive {endpoint.uri}"
+        raise UsageError("cannot use --destructive with", endpoint.uri, why, hint)
     # As with a device of this machine: the word is for an empty one. What uses it over there cannot be seen from here.
     if found := content(endpoint, patience_ns):
         problems = tuple(f"it carries a signature: {name}" for name in found)
@@ -267,18 +270,17 @@ def _file_of_a_server(
     fill_new: bool,
     patience_ns: int,
 ) -> Target:
-    if not remote_file.exists(endpoint, patience_ns):
+    there = remote_file.exists(endpoint, patience_ns)
+    if there and not workload.rw.writes:
+        return Target(endpoint=endpoint, segments=(whole(remote_size(endpoint, patience_ns)),))
+    if there:
+        mark = remote_file.check_own(endpoint, patience_ns)
+    else:
         mark = remote_file.create(endpoint, _new_size(endpoint.uri, workload, size))
         if not keep:
             made.callback(remote_file.remove, endpoint, mark)
         if fill_new:
             remote_file.fill(endpoint, mark, workload.seed)
-        if keep:
-            registry.forget(mark)
-        return Target(endpoint=endpoint, segments=file_segments(mark.size))
-    if workload.rw.writes:
-        mark = remote_file.check_own(endpoint, patience_ns)
-        if keep:
-            registry.forget(mark)
-        return Target(endpoint=endpoint, segments=file_segments(mark.size))
-    return Target(endpoint=endpoint, segments=(whole(remote_size(endpoint, patience_ns)),))
+    if keep:
+        registry.forget(mark)
+    return Target(endpoint=endpoint, segments=file_segments(mark.size))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
 
 from pydantic import Field
 
@@ -103,10 +102,5 @@ def check_size(where: str, asked: int | None, there: int) -> None:
     the first MiB, which holds the mark."""
     if asked is None or there in (asked, whole := asked - asked % units.MIB, whole - units.MIB):
         return
-    why = f"it is there already and has {units.size(there)}"
-    raise UsageError("cannot use --size with", where, why, "leave --size out; of an endpoint --range measures a piece")
-
-
-def default_path(path: Path, run_id: str) -> Path:
-    """Where the test file of a run is put below the path."""
-    return path / f"strata-{run_id}.dat"
+    why = f"it exists and has {units.size(there)}"
+    raise UsageError("cannot use --size with", where, why, "leave --size out; --range measures a part of an endpoint")

@@ -75,9 +75,9 @@ def _check(folder: int, path: Path) -> None:
     except FileNotFoundError:
         return
     if stat.S_ISLNK(found.st_mode):
-        raise SafetyRefusal("will not write", str(path), "it is a symbolic link", "name the file itself")
+        raise SafetyRefusal("will not write", str(path), "it is a symbolic link", "give the file itself")
     if not stat.S_ISREG(found.st_mode):
-        raise SafetyRefusal("will not write", str(path), "it is not a regular file", "name another file")
+        raise SafetyRefusal("will not write", str(path), "it is not a regular file", "give another file")
     content = read_in(folder, path.name) or b""
     if not content:
         return
@@ -92,4 +92,4 @@ def _check(folder: int, path: Path) -> None:
     else:
         why = "it was changed since Strata wrote it"
     away = shlex.join(["mv", str(path), f"{path}.old"])
-    raise SafetyRefusal("will not overwrite", str(path), why, f"name another file, or move it away: {away}")
+    raise SafetyRefusal("will not overwrite", str(path), why, f"give another file, or move it away: {away}")

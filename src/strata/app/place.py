@@ -40,7 +40,7 @@ FILL_SEED_BYTES = 7
 
 def another_file(path: Path | str | None) -> SafetyRefusal:
     """What is said to a resumed run that finds a test file with another mark."""
-    why = "another test file stands in the place of the one that this run began with"
+    why = "the test file there is not the one that this run started with"
     return SafetyRefusal("will not write to", str(path), why, "start a new run at another path")
 
 
@@ -107,7 +107,7 @@ class Place:
         if there and expected not in (None, mark.uuid):
             raise another_file(self.path)
         if mark.size != size:
-            why = f"it has {mark.size} bytes, asked are {size}"
+            why = f"it has {mark.size} bytes, but {size} are requested"
             raise UsageError("cannot use the test file", str(self.path), why, "strata clean removes it")
         if keep:
             held.keep()

@@ -71,8 +71,9 @@ def said_of(done: Preconditioned) -> str:
         return f"failed after {cost}: {done.error}"
     last = done.last
     why = (
-        "too few rounds for a window"
+        "too few rounds to judge"
         if last is None
         else (f"max − min {units.percent(last.spread, 2)} of the mean, slope {units.percent(last.slope, 2)}")
     )
-    return f"not steady after {cost}: {why}; no {done.ended} left to go on"
+    limit = {"time": "the time limit was reached", "bytes": "the byte limit was reached"}
+    return f"not steady after {cost}: {why}; {limit.get(done.ended, 'it was stopped')}"

@@ -33,7 +33,7 @@ def _read(path: Path, name: str) -> Profile:
 
 def read_jobs(path: Path) -> tuple[Workload, ...]:
     """The workloads of a fio job file, one for each section. Raises `UsageError` with all that cannot be used."""
-    text = read_text(path, "cannot read the job file", TEXT_MOST, "name a fio job file")
+    text = read_text(path, "cannot read the job file", TEXT_MOST, "give a fio job file")
     return tuple(workload for _, workload in jobs_of(text, str(path)))
 
 
@@ -53,5 +53,5 @@ def jobs_of(text: str, where: str) -> tuple[tuple[str, Workload], ...]:
         problems.append("there is no section")
     if problems:
         why = f"{len(problems)} problem(s)"
-        raise UsageError("cannot use the job file", where, why, "remove what is named", tuple(problems))
+        raise UsageError("cannot use the job file", where, why, "remove the listed options", tuple(problems))
     return tuple(found)

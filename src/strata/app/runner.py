@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from strata import units
-from strata.app.circumstances import environment, other_engine
+from strata.app.circumstances import environment
 from strata.app.sampling_scope import SamplingScope
 from strata.engine import Engine, Piece, Request, Timing, prepare_cell, run_cell
 from strata.engine.cell import Prepared
@@ -239,8 +239,10 @@ def run_of(plan: Plan, engine: Mapping[str, Any], label: Label, resumed: Run | N
 
 def check_resumable(resumed: Run | None, engine: Mapping[str, Any]) -> None:
     """Raises `RunFailed` where figures of this ``engine`` do not belong into the run."""
-    if resumed and (other := other_engine(resumed.environment.engine, engine)):
-        raise RunFailed("cannot resume", resumed.id, other, "start a new run")
+    was, here = resumed.environment.engine.get("version") if resumed else None, engine.get("version")
+    if resumed and was not in (None, here):
+        why = f"it was measured with {was}, but the engine here is {here}"
+        raise RunFailed("cannot resume", resumed.id, why, "start a new run")
 
 
 def check_layers(resumed: Run | None, dropped: Mapping[str, str]) -> None:
@@ -260,7 +262,7 @@ def rates(interval: Interval) -> dict[str, float]:
 
 
 def as_progress(emit: Emit, layer: str, label: str, longest_s: float) -> Hear:
-    """What `measure_endpoint` takes as ``on_interval``; ``longest_s`` is the most it may take, without its ramp."""
+    """Tells ``emit`` of the intervals of one measurement; ``longest_s`` is the most it may take, without its ramp."""
 
     def told(done: Interval, now: Glance) -> None:
         left = max(0.0, longest_s - done.end_ns / units.NS_PER_S)

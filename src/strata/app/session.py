@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from strata.app.circumstances import remarks
 from strata.app.earlier import earlier_noise, noise_place, remembered_of
-from strata.app.experiment import experimented
 from strata.app.further import Budget, add_rounds
 from strata.app.noise import probe_noise, with_foreign_io
 from strata.app.options import Options
@@ -22,7 +21,6 @@ from strata.engine import Timing, engine_for, measure_generator
 from strata.errors import RunFailed
 from strata.model import histogram
 from strata.model.analysis import Analysis
-from strata.model.finding import Diagnosis
 from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.precondition import Preconditioned
 from strata.model.progress import Glance, Phase, Progress
@@ -83,7 +81,7 @@ class Session(Runner):
         check_layers(resumed, self.place.dropped)
         check_resumable(resumed, self._identity)
         plan = resumed.plan if resumed else self._plan(stack, run_id, size)
-        self.emit(Progress(phase=Phase.GENERATOR, message="measuring what the generator itself costs"))
+        self.emit(Progress(phase=Phase.GENERATOR, message="measuring the load generator alone"))
         devices = joined(devices_of(self.place.endpoint(x.name)) for x in plan.stack.layers).devices
         generator, foreign = with_foreign_io(
             devices,
@@ -173,10 +171,6 @@ class Session(Runner):
         """As `commit`, of what follows the planned steps."""
         self.commit(result)
         self.budget().wrote(result)
-
-    def conclude(self, analysis: Analysis) -> Diagnosis:
-        """Name what limits, experiment until one cause stands or the budget is used up, and keep the outcome."""
-        return experimented(self, analysis)
 
     def next_order(self) -> int:
         """Behind every step that is kept, but for the traced windows."""

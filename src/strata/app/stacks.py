@@ -57,12 +57,12 @@ def read_stack(path: Path) -> Stack:
     """A stack file. Raises `UsageError` naming it, also where a pipe or a device stands for a namespace."""
     if not path.exists():
         raise missing(path, "diagnose")
-    hint = "name a file that you may read"
+    hint = "give a file that you may read"
     stack = Stack.from_toml(read_text(path, "cannot read the stack file", WORDS_MOST, hint), str(path))
     for node in stack.nodes:
         if node.netns is not None and not may_be(node.netns):
-            why = f"{node.netns}, the netns of node {node.name!r}, is no network namespace"
-            raise UsageError("cannot use the stack file", str(path), why, "ip netns list names those there are")
+            why = f"{node.netns}, the netns of node {node.name!r}, is not a network namespace"
+            raise UsageError("cannot use the stack file", str(path), why, "ip netns list shows those that exist")
     return stack
 
 
@@ -72,10 +72,10 @@ def data_path_of(stack: Stack) -> Path:
     if len(paths) != 1:
         found = ", ".join(sorted(p for p in paths if p)) or "none"
         raise UsageError(
-            "cannot tell which data to use in stack",
+            "cannot choose the data file of stack",
             repr(stack.name),
-            f"exactly one file must be named by its file: layers, found {found}",
-            "comparing different files or LUNs is the classic mistake; name the same file in every file: layer",
+            f"its file: layers must name exactly one file, found {found}",
+            "different files or LUNs cannot be compared; name the same file in every file: layer",
         )
     return Path(paths.pop() or "")
 
@@ -101,8 +101,8 @@ def elsewhere(stack: Stack) -> tuple[str, ...]:
             if host and not is_loopback(host):
                 found.setdefault(host, []).append(layer.name)
     return tuple(
-        f"{host}, behind {', '.join(names)}, is another machine: only the devices of this one are seen; "
-        f"run the same command there for its own"
+        f"{host}, behind {', '.join(names)}, is another machine: only the devices of this machine are visible; "
+        f"run the same command there to see its devices"
         for host, names in found.items()
     )
 

@@ -18,16 +18,14 @@ def survey_path(path: Path | Stack, load_seconds: float = 0.5) -> Survey:
     Raises `UsageError` when the path does not exist.
     """
     if isinstance(path, Stack):
-        return _survey_stack(path, load_seconds)
-    path = local(path)
-    if not path.exists():
-        raise missing(path, "survey")
-    if path.suffix != ".toml" or path.is_dir():
-        return survey(path.resolve(), load_seconds)
-    return _survey_stack(read_stack(path), load_seconds)
-
-
-def _survey_stack(stack: Stack, load_seconds: float) -> Survey:
+        stack = path
+    else:
+        path = local(path)
+        if not path.exists():
+            raise missing(path, "survey")
+        if path.suffix != ".toml" or path.is_dir():
+            return survey(path.resolve(), load_seconds)
+        stack = read_stack(path)
     found = survey(data_path_of(stack).resolve(), load_seconds)
     far = tuple(
         Notice(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import get_args
@@ -19,51 +19,24 @@ from strata.host import testfile
 from strata.model.endpoint import is_loopback
 from strata.model.plan import HEAD
 
-__all__ = ["Shaping", "serve_and_say", "serve_config", "target_config"]
+__all__ = ["Shaping", "TargetConfig", "backing_of", "planted", "serve_and_say", "serve_config"]
 
 
-def target_config(
-    *,
-    file: Path | None,
-    memory: int | None,
-    null: int | None,
-    listen: str,
-    socket: Path | None,
-    export: str,
-    writable: bool,
-    direct: bool,
-    shape: Shaping,
-    faults: Sequence[str] = (),
-    stats: Path | None = None,
-    held: ExitStack,
-) -> TargetConfig:
-    """What is to be served; ``held`` keeps the file it is served from open.
+def backing_of(
+    file: Path | None, memory: int | None, null: int | None, *, writable: bool, direct: bool, held: ExitStack
+) -> tuple[Backing, int]:
+    """What is to be served, and how many of its first bytes are not to be written; ``held`` keeps the file open.
 
     Raises `SafetyRefusal` when a file that Strata did not create should be writable.
     """
-    guarded = 0
     if file is not None:
-        fd = None
-        if writable:
-            # Not locked: those who load it through this server and below it share it on purpose.
-            fd = held.enter_context(testfile.own(file, lock=False)).fd
-            guarded = HEAD
+        # Not locked: those who load it through this server and below it share it on purpose.
+        fd = held.enter_context(testfile.own(file, lock=False)).fd if writable else None
         backing = Backing(kind="file", path=str(file.resolve()), fd=fd, read_only=not writable, direct=direct)
-    elif memory is not None:
-        backing = Backing(kind="memory", size_bytes=memory, read_only=not writable)
-    else:
-        backing = Backing(kind="null", size_bytes=null)
-    tcp = None if socket else listen
-    return TargetConfig(
-        tcp=tcp,
-        unix=str(socket) if socket else None,
-        export=export,
-        backing=backing,
-        shape=shape,
-        faults=tuple(planted(fault) for fault in faults),
-        guarded_bytes=guarded,
-        stats=str(stats) if stats else None,
-    )
+        return backing, HEAD if writable else 0
+    if memory is not None:
+        return Backing(kind="memory", size_bytes=memory, read_only=not writable), 0
+    return Backing(kind="null", size_bytes=null), 0
 
 
 def planted(text: str) -> PlantedFault:
@@ -77,7 +50,7 @@ def planted(text: str) -> PlantedFault:
         return PlantedFault.model_validate(values)
     except (ValidationError, UsageError) as e:
         raise UsageError(
-            "cannot plant the fault",
+            "cannot inject the fault",
             text,
             "it is not of the form KIND[:every=N][:offset=BYTE][:seed=N]",
             f"the kinds are {', '.join(get_args(PlantedFault.model_fields['kind'].annotation))}",
@@ -96,8 +69,8 @@ def warning(config: TargetConfig) -> str | None:
         return None
     who = "every user of this machine" if here else "everybody who reaches this machine over its networks"
     verb = "write to" if writable else "read"
-    only = "--socket PATH is for you alone" if here else "--listen 127.0.0.1:PORT is for this machine alone"
-    return f"warning: {who} can {verb} it, NBD asks for no password; {only}"
+    only = "--socket PATH restricts it to your user" if here else "--listen 127.0.0.1:PORT restricts it to this machine"
+    return f"warning: {who} can {verb} it, because NBD has no password; {only}"
 
 
 def serve_and_say(config: TargetConfig, say: Callable[[str], None]) -> None:

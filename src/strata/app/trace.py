@@ -50,8 +50,8 @@ def targets_of(where: Path, sys: Sys | None = None) -> tuple[TraceTarget, ...]:
         devices = () if mount is None else chain(mount, sys)
     targets = tuple(_followed(devices, sys))
     if not targets:
-        why = "no block device of this machine is under it (memory, a network, or a driver's own)"
-        raise RunFailed("cannot trace", str(where), why, "name a device: strata survey shows them")
+        why = "no block device of this machine is below it (it is in memory, remote, or hidden by its driver)"
+        raise RunFailed("cannot trace", str(where), why, "give a device: strata survey shows them")
     return targets
 
 
@@ -174,8 +174,8 @@ def _notes(figures: TraceFigures, told: TraceRecording, limit: float | None, max
     if not told.whole:
         lost = f"at least {units.count(told.losses.events)} events" if told.losses.events else "events"
         notes.append(
-            f"not whole: {lost} were lost, so every share, depth and time below is of what was seen; "
-            "trace a shorter window or less load"
+            f"incomplete: {lost} were lost, so shares, depths and times below cover only the recorded ones; "
+            "trace for a shorter time, or with less load"
         )
     if told.ended_by == "events" and max_events is not None and limit is not None:
         ended = units.duration(told.recorder.wall_ns)
@@ -183,14 +183,14 @@ def _notes(figures: TraceFigures, told: TraceRecording, limit: float | None, max
     cost = told.reader_share + told.event_share
     if cost > COST_LIMIT:
         notes.append(
-            f"tracing took about {units.percent(cost, 2)} of one processor at this rate "
+            f"tracing took about {units.percent(cost, 2)} of one CPU at this rate "
             f"({units.percent(told.event_share, 2)} to write the events, {units.percent(told.reader_share, 2)} to read "
             "them)"
         )
     if (figures.added_share or 0) > COST_LIMIT and figures.added_ns is not None:
         notes.append(
             f"writing the events added about {units.duration(figures.added_ns)} to each I/O, "
-            f"{units.percent(figures.added_share or 0, 2)} of its time: without a trace it is quicker by as much"
+            f"{units.percent(figures.added_share or 0, 2)} of its time; without a trace each I/O is faster by that time"
         )
     return tuple(notes)
 

@@ -105,7 +105,7 @@ def aim_of(
         given["bytes_max"] = _some(units.parse_size(bytes_max), bytes_max)
     aim = Aim.model_validate(given)
     if aim.seconds_min > aim.seconds_max:
-        why = f"at least {aim.seconds_min:g} s and at most {aim.seconds_max:g} s"
+        why = f"--until-min is {aim.seconds_min:g} s, but the maximum is {aim.seconds_max:g} s"
         raise UsageError("cannot measure until", until, why, "give a longer --runtime or a shorter --until-min")
     return aim
 

@@ -68,7 +68,7 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
             raise UsageError(f"cannot {o.mode}", "", "the journal says what was written", "add --journal PATH")
         known = read_journal(o.journal)
     if uri is None and known is None:
-        raise UsageError("nothing to verify", "", "", "strata verify file:/mnt/new.dat; strata verify -h says more")
+        raise UsageError("nothing to verify", "", "", "strata verify file:/mnt/new.dat; see strata verify --help")
     endpoint = Endpoint.parse(understood(uri, "verify") if uri else str(known and known.head["endpoint"]))
     if endpoint.kind is EndpointKind.NULL:
         raise UsageError("cannot verify", endpoint.uri, "it holds no data", "name a file, a device or an export")
@@ -76,7 +76,7 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
         hint = "verify the file or device on the server, or through a mount: file:/…, block:/dev/…"
         raise UsageError("cannot verify", endpoint.uri, f"verification does not support {endpoint.kind.name}", hint)
     if o.journal is not None and known is None and os.path.lexists(o.journal):
-        hint = "--check or --resume use it; or name another"
+        hint = "use it with --check or --resume, or give another path"
         raise SafetyRefusal("will not overwrite", o.journal, "the file already exists", hint)
     new = not _exists(endpoint)
     if known is not None and new:
@@ -110,13 +110,7 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
         moved = target.gone()
     verdict, why = judge(result)
     why = "; ".join(filter(None, (why, moved)))
-    return VerifyResult(
-        endpoint=endpoint.uri,
-        verdict=verdict,
-        why=why,
-        result=result,
-        stopped_by=stop.signal,
-    )
+    return VerifyResult(endpoint=endpoint.uri, verdict=verdict, why=why, result=result, stopped_by=stop.signal)
 
 
 def _exists(endpoint: Endpoint) -> bool:
@@ -198,13 +192,12 @@ class _Teller:
         self._pass_began: VerifyProgress | None = None
 
     def __call__(self, now: VerifyProgress) -> None:
-        last, began = self._last, self._pass_began
-        if last is not None and began is not None and now.pass_ != last.pass_:
-            self._tell(self._event(last, began, finished=True))
-            self._pass_began = last
-        if began is None:
+        if self._last is None:
             self._pass_began = now
-        self._tell(self._event(now, last, finished=False))
+        elif now.pass_ != self._last.pass_:
+            self.over()
+            self._pass_began = self._last
+        self._tell(self._event(now, self._last, finished=False))
         self._last = now
 
     def over(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ from strata.text.output import note, out
 if TYPE_CHECKING:
     from strata.app.options import Options
     from strata.model.profile import Profile
+    from strata.model.progress import Progress
     from strata.model.run import Label, Report
 
 
@@ -74,14 +76,19 @@ class Output(Pages):
 
     progress: common.ProgressMode = "auto"
 
+    def measured(self, measure: Callable[[Callable[[Progress], None]], Report]) -> Report:
+        """Have a run measured, show its progress, and publish its report."""
+        with common.display(self.progress) as emit:
+            report = measure(emit)
+        self.publish(report)
+        return report
+
 
 class Kept(Bundle):
     """What the run is called in the store."""
 
-    name: Annotated[str, typer.Option("--name", help="Name of the run in the store (strata runs --name finds it).")] = (
-        ""
-    )
-    note: Annotated[str, typer.Option("--note", help="Reason for the run, stored with it.")] = ""
+    name: Annotated[str, typer.Option(help="Name of the run in the store (strata runs --name finds it).")] = ""
+    note: Annotated[str, typer.Option(help="Reason for the run, stored with it.")] = ""
 
     @property
     def label(self) -> Label:
@@ -102,15 +109,11 @@ class Kept(Bundle):
 class Placed(Bundle):
     """What generates the load, where, on how much."""
 
-    size: Annotated[str | None, typer.Option("--size", help="Size of the test file, e.g. 4g (default: automatic).")] = (
-        None
-    )
-    cpus: Annotated[str | None, typer.Option("--cpus", help="Pin threads to these CPUs, round-robin, e.g. 0,2-3.")] = (
-        None
-    )
+    size: Annotated[str | None, typer.Option(help="Size of the test file, e.g. 4g (default: automatic).")] = None
+    cpus: Annotated[str | None, typer.Option(help="Pin threads to these CPUs, round-robin, e.g. 0,2-3.")] = None
     numa_node: Annotated[
         str | None,
-        typer.Option("--numa-node", help="Bind threads and their memory to these NUMA nodes, round-robin."),
+        typer.Option(help="Bind threads and their memory to these NUMA nodes, round-robin."),
     ] = None
     engine: Annotated[
         str,
@@ -131,22 +134,17 @@ class Filed(Placed):
 class Timed(Bundle):
     """How long, and what comes before."""
 
-    runtime: Annotated[
-        str | None, typer.Option("--runtime", help="Measured time per cell and round, e.g. 1s or 500ms.")
-    ] = None
+    runtime: Annotated[str | None, typer.Option(help="Measured time per cell and round, e.g. 1s or 500ms.")] = None
     ramp: Annotated[
         str | None, typer.Option("--ramp-time", help="Warm-up time before each measurement, e.g. 250ms; not counted.")
     ] = None
     precondition: Annotated[
         str | None,
-        typer.Option(
-            "--precondition", help="Before measuring, write until the rate is steady, for at most this long, e.g. 60s."
-        ),
+        typer.Option(help="Before measuring, write until the rate is steady, for at most this long, e.g. 60s."),
     ] = None
     precondition_bytes: Annotated[
         str | None,
         typer.Option(
-            "--precondition-bytes",
             help="Most data that --precondition writes, e.g. 20g (default: 8 times the file size).",
         ),
     ] = None
@@ -164,7 +162,6 @@ class Layered(Bundle):
     rounds: Annotated[
         int | None,
         typer.Option(
-            "--rounds",
             help="Number of repetitions of every cell, interleaved; more give narrower confidence intervals.",
         ),
     ] = None
@@ -178,9 +175,7 @@ class Layered(Bundle):
     share: Annotated[bool, typer.Option("--share", help="Add a layer: the same file, served over NBD on loopback.")] = (
         False
     )
-    cooldown: Annotated[str | None, typer.Option("--cooldown", help="Idle time between two measurements, e.g. 2s.")] = (
-        None
-    )
+    cooldown: Annotated[str | None, typer.Option(help="Idle time between two measurements, e.g. 2s.")] = None
 
 
 class Asked(Bundle):
@@ -189,7 +184,6 @@ class Asked(Bundle):
     profile: Annotated[
         str | None,
         typer.Option(
-            "--profile",
             help="Use the workloads and performance goals of an application: "
             f"{', '.join(known.profiles())}, or a .toml file.",
             autocompletion=completion.profiles,
@@ -215,9 +209,7 @@ class Cells(Bundle):
 
     job: common.JobFile = None
     matrix: common.Matrix = None
-    budget: Annotated[
-        str | None, typer.Option("--budget", help="With --matrix: time for the whole matrix (default 15m).")
-    ] = None
+    budget: Annotated[str | None, typer.Option(help="With --matrix: time for the whole matrix (default 15m).")] = None
 
 
 class Until(Bundle):
@@ -244,7 +236,6 @@ class Several(Bundle):
     target: Annotated[
         list[str] | None,
         typer.Option(
-            "--target",
             help="Another file or device of the same kind, loaded together with WHERE; repeatable.",
             autocompletion=completion.endpoints,
         ),
@@ -345,7 +336,7 @@ def options(placed: Placed, timed: Timed, layered: Layered, unsaid: Options | No
     try:
         return Options(**dict(unsaid or Options()) | said | more)
     except ValidationError as e:
-        problems = tuple(f"{_OPTION_OF.get(str(p['loc'][0]), p['loc'][0])}: {_limit(p)}" for p in e.errors())
+        problems = tuple(f"{_option_of(str(p['loc'][0]))}: {_limit(p)}" for p in e.errors())
         raise UsageError(
             "cannot use these options:",
             problems[0] if len(problems) == 1 else "",
@@ -355,17 +346,9 @@ def options(placed: Placed, timed: Timed, layered: Layered, unsaid: Options | No
         ) from e
 
 
-_OPTION_OF = {
-    "precondition_s": "--precondition",
-    "precondition_bytes": "--precondition-bytes",
-    "cooldown_s": "--cooldown",
-    "budget_s": "--budget",
-    "runtime_s": "--runtime",
-    "ramp_s": "--ramp-time",
-    "interval_s": "--interval",
-    "size": "--size",
-    "rounds": "--rounds",
-}
+def _option_of(field: str) -> str:
+    """How a field of `Options` is typed, of those that have a bound."""
+    return "--ramp-time" if field == "ramp_s" else f"--{field.removesuffix('_s').replace('_', '-')}"
 
 
 def _limit(problem: Any) -> str:

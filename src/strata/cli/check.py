@@ -9,7 +9,6 @@ import typer
 
 from strata.cli import common, completion, tables
 from strata.errors import Exit, UsageError
-from strata.text.output import out
 
 
 def check(
@@ -48,7 +47,7 @@ def check(
         found = app_check.check_file(path, _columns(column or []), plan)
     else:
         found = app_check.check_run(what, store)
-    out(found.model_dump_json(indent=2) if json else check_text(found, common.width(), common.color()), json)
+    common.show(found, check_text, json)
     return Exit.GATE if found.broken or (strict and found.flags) else Exit.FINE
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,9 +17,10 @@ from strata.app import names
 from strata.cli import completion
 from strata.errors import UsageError
 from strata.model.workload_options import OPTIONS
-from strata.text.output import note
+from strata.text.output import note, out
 
 if TYPE_CHECKING:
+    from strata.model.base import Value
     from strata.model.progress import Progress
     from strata.model.workload import Workload
     from strata.report.live import LiveView
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
 StoreUrl = Annotated[
     str | None,
-    typer.Option("--store", envvar="STRATA_STORE", help="Database URL (default: SQLite in the XDG state directory)."),
+    typer.Option(envvar="STRATA_STORE", help="Database URL (default: SQLite in the XDG state directory)."),
 ]
-ProgressMode = Annotated[str, typer.Option("--progress", help="Progress display on stderr: auto, plain or none.")]
+ProgressMode = Annotated[str, typer.Option(help="Progress display on stderr: auto, plain or none.")]
 Trace = Annotated[
     bool,
     typer.Option(
@@ -39,13 +40,10 @@ Trace = Annotated[
 Budget = Annotated[
     str | None,
     typer.Option(
-        "--budget",
         help="Time for further rounds and experiments (default 90s); with --matrix: for the whole matrix (15m).",
     ),
 ]
-Confirming = Annotated[
-    str | None, typer.Option("--budget", help="Time for further rounds and experiments (default 90s).")
-]
+Confirming = Annotated[str | None, typer.Option(help="Time for further rounds and experiments (default 90s).")]
 Destructive = Annotated[
     str | None,
     typer.Option(help="Allow writing to a raw device or foreign export: repeat its name. All data on it is lost."),
@@ -54,19 +52,18 @@ Buffered = Annotated[bool, typer.Option("--buffered", help=OPTIONS["buffered"].h
 Seed = Annotated[int, typer.Option(help="Seed of the random offsets and of the measuring order.")]
 JobFile = Annotated[
     Path | None,
-    typer.Option("--job", help="Use the workloads of a fio job file, one per section, instead of the standard set."),
+    typer.Option(help="Use the workloads of a fio job file, one per section, instead of the standard set."),
 ]
 Matrix = Annotated[
     str | None,
     typer.Option(
-        "--matrix",
         help=f"Measure a matrix of workloads within one time budget: {', '.join(names.matrices())}, or "
         "'bs=4k,64k;iodepth=1,8;rw=randread'.",
         autocompletion=completion.matrices,
     ),
 ]
-HtmlPath = Annotated[Path | None, typer.Option("--html", help="Write the report as one HTML file.")]
-MarkdownPath = Annotated[Path | None, typer.Option("--markdown", help="Write the report as Markdown.")]
+HtmlPath = Annotated[Path | None, typer.Option(help="Write the report as one HTML file.")]
+MarkdownPath = Annotated[Path | None, typer.Option(help="Write the report as Markdown.")]
 
 
 def seconds(text: str | None) -> float | None:
@@ -100,15 +97,15 @@ def color() -> bool:
     return bool(os.environ.get("CLICOLOR_FORCE")) or sys.stdout.isatty()
 
 
-class Watcher(Protocol):
-    """Whoever watches a run."""
-
-    def update(self, progress: Progress) -> None: ...
+def show(found: Value, text: Callable[[Any, int, bool], str], json: bool) -> None:
+    """Print it as ``text`` makes it for the terminal, or with --json as one document."""
+    out(found.model_dump_json(indent=2) if json else text(found, width(), color()), json)
 
 
 @contextmanager
-def display(mode: str) -> Iterator[Watcher]:
-    """What watches the run on stderr: the live view on a terminal, plain lines elsewhere, nothing for ``none``."""
+def display(mode: str) -> Iterator[Callable[[Progress], None]]:
+    """Gives what shows the progress of a run on stderr: the live view on a terminal, plain lines elsewhere, nothing for
+    ``none``."""
     from strata.app import credentials
     from strata.app.build import debug_warning
     from strata.report.plain import PlainView
@@ -122,7 +119,7 @@ def display(mode: str) -> Iterator[Watcher]:
     if mode == "none":
         blind = PlainView()
         blind.close()
-        yield blind
+        yield blind.update
         return
     live = mode == "auto" and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     view: LiveView | PlainView = PlainView()
@@ -132,4 +129,4 @@ def display(mode: str) -> Iterator[Watcher]:
 
         view = LiveView()
     with closing(view):
-        yield view
+        yield view.update

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,11 +60,8 @@ def diagnose(
     )  # fmt: skip
     check_budget(chosen)
     if demo is None:
-        return _told(diagnose_where(where or Path(), chosen, output))
-    with common.display(output.progress) as display:
-        report = use_case.diagnose_demo(demo, chosen, display.update)
-    output.publish(report)
-    return _told(report)
+        return _told(output.measured(partial(use_case.diagnose_path, where or Path(), chosen)))
+    return _told(output.measured(partial(use_case.diagnose_demo, demo, chosen)))
 
 
 def _unsaid(layered: Layered, timed: Timed, *, demo: bool = False) -> Options:
@@ -95,16 +93,6 @@ def _cells(asked: Asked) -> str:
     return tables.PROFILE if asked.profile is not None else tables.JOB if asked.job is not None else tables.USUAL
 
 
-def diagnose_where(where: Path, chosen: Options, output: Output) -> Report:
-    """Measure a directory or a stack file and publish the report."""
-    from strata.app.diagnose import diagnose_path
-
-    with common.display(output.progress) as display:
-        report = diagnose_path(where, chosen, display.update)
-    output.publish(report)
-    return report
-
-
 def plan(
     context: typer.Context,
     asked: Asked,
@@ -128,22 +116,18 @@ def plan(
     sync: Annotated[
         str | None,
         typer.Option(
-            "--sync",
             help="With --matrix: durability of writes: none, dsync or rwf_dsync (default dsync, with --buffered none).",
         ),
     ] = None,
     from_trace: Annotated[
         str | None,
         typer.Option(
-            "--from-trace",
             help="Derive a profile from a saved trace, blkparse text, a fio job file, or a fio or diskspd command.",
         ),
     ] = None,
     write_profile: Annotated[
         Path | None,
-        typer.Option(
-            "--write-profile", help="Save the profile of --from-trace in this .toml file, for use with --profile."
-        ),
+        typer.Option(help="Save the profile of --from-trace in this .toml file, for use with --profile."),
     ] = None,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
@@ -173,7 +157,7 @@ def plan(
         budget_s=common.seconds(budget) if matrix is None else None,
     )  # fmt: skip
     if matrix is not None:
-        from strata.app.matrix import words_of
+        from strata.app.matrix_plan import words_of
 
         words = words_of(matrix, budget, until, timed.ramp, buffered=buffered, sync=sync)
         cli_matrix.plan(where or ".", words, chosen, json)

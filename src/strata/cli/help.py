@@ -36,12 +36,23 @@ GROUPS = {
 """The parameters of each group, of all commands, in the order in which they are shown."""
 
 
-class Command(TyperCommand):
-    """A command whose help is in groups and ends with examples."""
+class _WithExamples:
+    """Help of either kind, ending with examples."""
 
-    def get_help(self, ctx: typer.Context) -> str:  # type: ignore[override]
+    def get_help(self, ctx: typer.Context) -> str:
         """The help in words that standard output can write: the library has a door of its own."""
-        return written(shown(super().get_help(ctx)))
+        return written(shown(super().get_help(ctx)))  # type: ignore[misc]
+
+    def format_epilog(self, ctx: typer.Context, formatter: Any) -> None:
+        """Writes the examples last."""
+        super().format_epilog(ctx, formatter)  # type: ignore[misc]
+        with formatter.section("Examples"):
+            for line, meaning in EXAMPLES.get(path_of(ctx), ()):
+                formatter.write(f"  # {meaning}\n  {line}\n")
+
+
+class Command(_WithExamples, TyperCommand):  # type: ignore[misc]
+    """A command whose help is in groups and ends with examples."""
 
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Writes the arguments, and the options in groups where there are many."""
@@ -53,23 +64,9 @@ class Command(TyperCommand):
             _section(formatter, heading, [options.pop(name) for name in names if name in options])
         _section(formatter, "Options", list(options.values()))
 
-    def format_epilog(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
-        """Writes the examples last."""
-        super().format_epilog(ctx, formatter)
-        _examples(ctx, formatter)
 
-
-class Group(TyperGroup):
+class Group(_WithExamples, TyperGroup):  # type: ignore[misc]
     """A group of commands whose help ends with examples."""
-
-    def get_help(self, ctx: typer.Context) -> str:  # type: ignore[override]
-        """The help in words that standard output can write: the library has a door of its own."""
-        return written(shown(super().get_help(ctx)))
-
-    def format_epilog(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
-        """Writes the examples last."""
-        super().format_epilog(ctx, formatter)
-        _examples(ctx, formatter)
 
 
 class Commands(typer.Typer):
@@ -112,9 +109,3 @@ def _section(formatter: Any, heading: str, rows: list[tuple[str, str]]) -> None:
     if rows:
         with formatter.section(heading):
             formatter.write_dl(rows)
-
-
-def _examples(ctx: typer.Context, formatter: Any) -> None:
-    with formatter.section("Examples"):
-        for line, meaning in EXAMPLES.get(path_of(ctx), ()):
-            formatter.write(f"  # {meaning}\n  {line}\n")

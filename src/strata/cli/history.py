@@ -14,7 +14,7 @@ from strata.cli.bundles import Pages
 from strata.errors import Exit, UsageError
 from strata.text.output import out
 
-Margin = Annotated[str, typer.Option("--margin", help="Largest change in IOPS that counts as equal.")]
+Margin = Annotated[str, typer.Option(help="Largest change in IOPS that counts as equal.")]
 Anyway = Annotated[
     bool, typer.Option("--anyway", help="Continue even if the environments differ too much; the differences are shown.")
 ]
@@ -61,8 +61,7 @@ def compare(
         write_output(output.html, page.render(compared))
     if output.markdown is not None:
         write_output(output.markdown, compare_markdown(compared))
-    text = compare_text(compared, common.width(), common.color())
-    out(compared.model_dump_json(indent=2) if output.json else text, output.json)
+    common.show(compared, compare_text, output.json)
 
 
 Last = Annotated[int | None, typer.Option("--last", min=1, help="Use this many of the newest finished runs.")]
@@ -94,7 +93,7 @@ def history(
         from strata.report.html import history as page
 
         write_output(html, page.render(found))
-    out(found.model_dump_json(indent=2) if json else history_text(found, common.width(), common.color()), json)
+    common.show(found, history_text, json)
 
 
 def gate(
@@ -142,7 +141,7 @@ def gate(
         write_output(junit, gate_junit(found) + "\n")
     if markdown is not None:
         write_output(markdown, gate_markdown(found) + "\n")
-    out(found.model_dump_json(indent=2) if json else gate_text(found, common.width(), common.color()), json)
+    common.show(found, gate_text, json)
     codes = {GateOutcome.FINE: Exit.FINE, GateOutcome.REGRESSION: Exit.GATE}
     return codes.get(found.outcome, Exit.INCONCLUSIVE)
 

@@ -9,7 +9,6 @@ import typer
 from strata.cli import common
 from strata.cli.bundles import Kept
 from strata.errors import Exit
-from strata.text.output import out
 
 
 def import_(
@@ -43,8 +42,5 @@ def import_(
 
     names = Named(layer=layer, stack=stack, host=host, label=named.label, settings=settings_of(settings or []))
     found = import_paths(paths, store, names, dry_run=dry_run)
-    if json:
-        out(found.model_dump_json(indent=2), exact=True)
-    else:
-        out(import_text(found, common.width(), common.color()))
+    common.show(found, import_text, json)
     return Exit.FAILED if found.refused or any(f.not_kept for f in found.files) else Exit.FINE

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from strata import units
 from strata.cli import common
 from strata.errors import Exit
-from strata.text.output import note, out
+from strata.text.output import note
 
 if TYPE_CHECKING:
-    from strata.app.matrix import MatrixWords
+    from strata.app.matrix_plan import MatrixWords
     from strata.app.options import Options
     from strata.cli.bundles import Output, Pages
     from strata.model.matrix import MatrixResult
+    from strata.model.progress import Progress
 
 
 def plan(where: str, words: MatrixWords, options: Options, json: bool) -> None:
@@ -22,20 +24,20 @@ def plan(where: str, words: MatrixWords, options: Options, json: bool) -> None:
     from strata.report.matrix_text import matrix_plan_text
 
     made = plan_matrix(where, words, options)
-    if json:
-        out(made.model_dump_json(indent=2, by_alias=True), exact=True)
-        return
-    out(matrix_plan_text(made.plan, made.prediction, common.width(), common.color()))
+    common.show(made, lambda made, *shape: matrix_plan_text(made.plan, made.prediction, *shape), json)
 
 
-def measure(where: str, words: MatrixWords, options: Options, output: Output) -> int:
-    """Measure a matrix and publish it."""
-    from strata.app.matrix import measure_matrix
-
-    with common.display(output.progress) as display:
-        result = measure_matrix(where, words, options, display.update)
+def measured(output: Output, measure: Callable[[Callable[[Progress], None]], MatrixResult]) -> Exit:
+    """Have a matrix measured, show its progress, and publish it. Inconclusive where every cell was to be within ±until
+    and is not."""
+    with common.display(output.progress) as emit:
+        result = measure(emit)
     publish(result, output)
-    return kept_promise(result)
+    if result.ask.promised and not result.reached:
+        asked = f"not every cell reached an interval of ±{units.percent(result.ask.target, 2)}"
+        note(f"{asked}; the tables show the interval of each cell, or below them why it has none")
+        return Exit.INCONCLUSIVE
+    return Exit.FINE
 
 
 def publish(result: MatrixResult, output: Pages) -> None:
@@ -49,17 +51,5 @@ def publish(result: MatrixResult, output: Pages) -> None:
         write_output(output.html, page.render(result))
     if output.markdown is not None:
         write_output(output.markdown, matrix_markdown(result))
-    if output.json:
-        out(result.model_dump_json(indent=2, by_alias=True), exact=True)
-    else:
-        out(matrix_text(result, common.width(), common.color()))
+    common.show(result, matrix_text, output.json)
     output.said_where()
-
-
-def kept_promise(result: MatrixResult) -> Exit:
-    """Inconclusive where every cell was to be within ±until and is not."""
-    if result.ask.promised and not result.reached:
-        asked = f"not every cell reached an interval of ±{units.percent(result.ask.target, 2)}"
-        note(f"{asked}; the tables show the interval of each cell, or below them why it has none")
-        return Exit.INCONCLUSIVE
-    return Exit.FINE

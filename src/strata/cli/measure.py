@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,10 +22,9 @@ from strata.cli.bundles import (
     WorkloadWords,
     options,
 )  # fmt: skip
-from strata.cli.diagnose import diagnose_where
 from strata.errors import Exit, UsageError
 from strata.schemes import BRIEFLY
-from strata.text.output import note, out
+from strata.text.output import note
 
 if TYPE_CHECKING:
     from strata.app.measure import OneResult
@@ -61,6 +61,7 @@ def measure(
     A directory is measured with the same workloads as `diagnose`, or with the one that --rw gives, and compared and
     stored without experiments. With --resume: measure the missing cells of an interrupted run.
     """
+    from strata.app.diagnose import diagnose_path
     from strata.app.measure import dealt, measure_endpoint, timing_of, workload_from_words
     from strata.app.naming import is_endpoint, understood
 
@@ -85,14 +86,15 @@ def measure(
         )
     tables.MEASURE.check(context, tables.place_of(where, several=len(uris) > 1), _cells(context, where, cells))
     if cells.matrix is not None:
-        from strata.app.matrix import words_of
+        from strata.app.matrix import measure_matrix
+        from strata.app.matrix_plan import words_of
 
         asked = words_of(
             cells.matrix, cells.budget, until.until, timed.ramp, buffered=words.buffered,
             sync="dsync" if words.dsync else words.sync, destructive=destructive,
         )  # fmt: skip
         chosen = options(placed, timed, layered, rounds=1, store=output.store, label=kept.label)
-        return matrix.measure(where, asked, chosen, output)
+        return matrix.measured(output, partial(measure_matrix, where, asked, chosen))
     shares = several.weights(len(uris))
     given = {name: value for name, value in words.given.items() if name != "rw" or value}
     workload = workload_from_words(**given, seed=placed.seed, shares=shares, deal=several.deal)
@@ -102,9 +104,8 @@ def measure(
             placed, timed, layered, store=output.store, confirm=False, label=kept.label, trace=trace,
             only=(workload,) if words.rw is not None else listed,
         )  # fmt: skip
-        diagnose_where(Path(where), chosen, output)
+        output.measured(partial(diagnose_path, Path(where), chosen))
         return Exit.FINE
-    from strata.app.runner import as_progress
     from strata.app.until import aim_of
     from strata.model.placement import parse_placement
 
@@ -117,8 +118,7 @@ def measure(
         workload = dealt(listed[0], shares, several.deal)
     aim = aim_of(until.until, until.until_percentile, until.until_min, timed.runtime, until.until_bytes)
     timing = timing_of(timed.ramp or None, timed.runtime or None, timed.interval or None, aim)
-    longest = timing.runtime_s if aim is None else aim.seconds_max
-    with common.display(output.progress) as display:
+    with common.display(output.progress) as emit:
         result = measure_endpoint(
             uris,
             workload,
@@ -129,7 +129,7 @@ def measure(
             placement=parse_placement(placed.cpus, placed.numa_node) if placed.cpus or placed.numa_node else None,
             precondition_s=common.seconds(timed.precondition),
             precondition_bytes=common.size(timed.precondition_bytes),
-            on_interval=as_progress(display.update, where, workload.label, longest),
+            emit=emit,
             engine=placed.engine,
             aim=aim,
             trace=trace,
@@ -145,16 +145,15 @@ def measure(
 
 def _publish(result: OneResult, aim: Aim | None, *, verbose: bool, json: bool) -> int:
     """On the terminal; the exit code."""
-    if json:
-        out(result.model_dump_json(indent=2), exact=True)
-    else:
-        # Here: what it loads would delay the first I/O.
-        from strata.report.measure_text import measure_text
+    # Here: what it loads would delay the first I/O.
+    from strata.report.measure_text import measure_text
 
-        shape = common.width(), common.color()
-        out(measure_text(result.summary, result.endpoint, *shape, result.checks, result.result, verbose, result.course))
-        if result.run is not None:
-            note(f"stored; show it again: strata report {result.run}")
+    def text(r: OneResult, width: int, color: bool) -> str:
+        return measure_text(r.summary, r.endpoint, width, color, r.checks, r.result, verbose, r.course)
+
+    common.show(result, text, json)
+    if result.run is not None and not json:
+        note(f"stored; show it again: strata report {result.run}")
     if result.precondition is not None:
         from strata.app.precondition import said_of
 
@@ -199,11 +198,6 @@ def _resume(context: typer.Context, run_id: str | None, output: Output, destruct
     if run.plan.matrix is not None:
         from strata.app.matrix import resume_matrix
 
-        with common.display(output.progress) as display:
-            result = resume_matrix(run, chosen, display.update, destructive)
-        matrix.publish(result, output)
-        return matrix.kept_promise(result)
-    with common.display(output.progress) as display:
-        report = resume_run(run.id, chosen, display.update)
-    output.publish(report)
+        return matrix.measured(output, lambda emit: resume_matrix(run, chosen, emit, destructive))
+    output.measured(partial(resume_run, run.id, chosen))
     return Exit.FINE

@@ -70,6 +70,4 @@ def explain(
 
     report = load_report(run_id, store, cells=False)
     found = explained(report, finding)
-    out(
-        found.model_dump_json(indent=2) if json else explained_text(found, report, common.width(), common.color()), json
-    )
+    common.show(found, lambda found, *shape: explained_text(found, report, *shape), json)

@@ -14,9 +14,7 @@ from strata.text.output import note, out
 def survey(
     path: Annotated[Path, typer.Argument(help="A file or directory on the storage, or a stack file.")] = Path(),
     json: JsonFlag = False,
-    write: Annotated[
-        Path | None, typer.Option("--write", help="Write a draft of the stack file for this path.")
-    ] = None,
+    write: Annotated[Path | None, typer.Option(help="Write a draft of the stack file for this path.")] = None,
 ) -> None:
     """Show device chain, file system, caches, processors, limits and load under PATH, with warnings."""
     from strata.app import outputs

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from strata.cli.bundle import names
 from strata.cli.bundles import Kept, Layered, Output, Placed, Several, Timed, Until, WorkloadWords
-from strata.cli.usages import Usage, Usages
+from strata.cli.usages import Parts, Usages
 from strata.model.workload_options import OPTIONS
 
 
@@ -49,10 +49,6 @@ def place_of(where: str | Path | None, *, several: bool = False) -> str:
     return STACK if str(where).endswith(".toml") else DIRECTORY
 
 
-def _ways(of: dict[tuple[str, ...], frozenset[str]]) -> tuple[Usage, ...]:
-    return tuple(Usage(parts, takes) for parts, takes in of.items())
-
-
 def _measure() -> Usages:
     common = SHOWN | KEPT | PLACED | {"keep"}
     alone = common | TIMED | names(Until) | _names("interval verbose destructive")
@@ -61,7 +57,7 @@ def _measure() -> Usages:
     matrix = common | CELLS | {"dsync"}
     resumed = _names("where resume") | SHOWN
     return Usages(
-        _ways({
+        {
             (ONE, WORDS): alone | WORKLOAD | {"trace"},
             (ONE, JOB): (alone | _names("job trace")) - ASIDE,
             (ONE, MATRIX): matrix | {"destructive"},
@@ -77,7 +73,7 @@ def _measure() -> Usages:
             (STACK, MATRIX): matrix | {"layers"},
             (RESUME, LAYERS): resumed,
             (RESUME, MATRIX): resumed | {"destructive"},
-        }),
+        },
         needs={
             **{row.parameter: (OPTIONS[row.needs].parameter,) for row in OPTIONS.values() if row.needs is not None},
             "until_percentile": ("until",), "until_min": ("until",), "until_bytes": ("until",),
@@ -86,39 +82,44 @@ def _measure() -> Usages:
     )  # fmt: skip
 
 
+CHOSEN = {USUAL: _names(""), PROFILE: _names("profile"), JOB: _names("job")}
+"""What the workloads of a run over layers come from, and the option that says so."""
+
+
+def _everywhere(places: dict[str, frozenset[str]], cells: dict[str, frozenset[str]]) -> dict[Parts, frozenset[str]]:
+    """Workloads of every kind at every place."""
+    return {(p, c): there | these for p, there in places.items() for c, these in cells.items()}
+
+
 def _diagnose() -> Usages:
     takes = SHOWN | KEPT | PLACED | LAYERED | _names("keep trace confirm budget")
     demo = (takes | {"demo"}) - _names("where size layers keep trace")
-    cells = {USUAL: _names(""), PROFILE: _names("profile"), JOB: _names("job")}
-    places = {DIRECTORY: takes | {"share"}, STACK: takes, DEMO: demo}
-    return Usages(_ways({(p, c): there | these for p, there in places.items() for c, these in cells.items()}))
+    return Usages(_everywhere({DIRECTORY: takes | {"share"}, STACK: takes, DEMO: demo}, CHOSEN))
 
 
 def _plan() -> Usages:
     takes = PLACED | LAYERED | _names("json budget")
     matrix = PLACED | CELLS | _names("json store")
-    cells = {USUAL: _names(""), PROFILE: _names("profile"), JOB: _names("job")}
-    cells[DERIVED] = _names("from_trace write_profile")
-    places = {DIRECTORY: takes | {"share"}, STACK: takes}
+    cells = CHOSEN | {DERIVED: _names("from_trace write_profile")}
     return Usages(
-        _ways({(p, c): there | these for p, there in places.items() for c, these in cells.items()})
-        + _ways({
+        _everywhere({DIRECTORY: takes | {"share"}, STACK: takes}, cells)
+        | {
             (ONE, MATRIX): matrix,
             (DIRECTORY, MATRIX): matrix | _names("layers share"),
             (STACK, MATRIX): matrix | {"layers"},
-        })
-    )  # fmt: skip
+        }
+    )
 
 
 def _verify() -> Usages:
     always = _names("where journal iodepth numjobs order seed atomic stuck_after listed buffered keep json progress")
     writing = _names("passes write_share runtime flush_every journal_sync destructive")
     return Usages(
-        _ways({
+        {
             (RUN,): always | writing | _names("size bs sector dsync"),
             (CHECK,): always | _names("check power_loss"),
             (RESUME,): always | writing | _names("resume power_loss"),
-        }),
+        },
         needs={"journal_sync": ("journal",)},
     )  # fmt: skip
 
@@ -126,32 +127,28 @@ def _verify() -> Usages:
 def _target() -> Usages:
     takes = _names("listen socket export bandwidth latency iops service_threads service_time fault stats")
     return Usages(
-        _ways({
+        {
             (FILE,): takes | _names("file writable buffered"),
             (MEMORY,): takes | _names("memory writable"),
             (NULL,): takes | {"null"},
             (CONFIG,): _names("config"),
-        }),
+        },
         apart=(("listen", "socket"),),
     )  # fmt: skip
 
 
 MEASURE, DIAGNOSE, PLAN, VERIFY, TARGET = _measure(), _diagnose(), _plan(), _verify(), _target()
 
-TRACE = Usages(_ways({(LIVE,): _names("where command seconds max_events save json"), (SAVED,): _names("from_ json")}))
+TRACE = Usages({(LIVE,): _names("where command seconds max_events save json"), (SAVED,): _names("from_ json")})
 
-CHECKED = Usages(
-    _ways({(FIGURES,): _names("what column plan strict json"), (STORED,): _names("what strict json store")})
-)
+CHECKED = Usages({(FIGURES,): _names("what column plan strict json"), (STORED,): _names("what strict json store")})
 
-BASELINE = Usages(
-    _ways({
-        (SAVE,): _names("what name runs last note anyway json store"),
-        (PROMOTE,): _names("what name runs last note anyway json store"),
-        (LIST,): _names("what json store"),
-        (SHOW,): _names("what name json store"),
-    })
-)  # fmt: skip
+BASELINE = Usages({
+    (SAVE,): _names("what name runs last note anyway json store"),
+    (PROMOTE,): _names("what name runs last note anyway json store"),
+    (LIST,): _names("what json store"),
+    (SHOW,): _names("what name json store"),
+})  # fmt: skip
 
 TABLES = {
     "measure": MEASURE, "diagnose": DIAGNOSE, "plan": PLAN, "verify": VERIFY, "target": TARGET, "trace": TRACE,

@@ -93,19 +93,18 @@ def target(
         context, tables.FILE if file is not None else tables.MEMORY if memory is not None else tables.NULL
     )
     with ExitStack() as held:
-        chosen = app_target.target_config(
-            file=file,
-            memory=common.size(memory),
-            null=common.size(null),
-            listen=listen,
-            socket=socket,
+        backing, guarded = app_target.backing_of(
+            file, common.size(memory), common.size(null), writable=writable, direct=not buffered, held=held
+        )
+        chosen = app_target.TargetConfig(
+            tcp=None if socket else listen,
+            unix=str(socket) if socket else None,
             export=export,
-            writable=writable,
-            direct=not buffered,
+            backing=backing,
             shape=limited.shape,
-            faults=limited.fault or (),
-            stats=stats,
-            held=held,
+            faults=tuple(map(app_target.planted, limited.fault or ())),
+            guarded_bytes=guarded,
+            stats=str(stats) if stats else None,
         )
         note(f"pid {os.getpid()}; stop with Ctrl-C")
         app_target.serve_and_say(chosen, note)

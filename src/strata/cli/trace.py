@@ -9,7 +9,7 @@ import typer
 
 from strata.cli import common, tables
 from strata.errors import Exit, UsageError
-from strata.text.output import note, out
+from strata.text.output import note
 
 if TYPE_CHECKING:
     from strata.model.trace import TraceResult
@@ -59,10 +59,7 @@ def trace(
 def _show(result: TraceResult, json: bool) -> int:
     from strata.report.trace_text import trace_text
 
-    if json:
-        out(result.model_dump_json(indent=2), exact=True)
-    else:
-        out(trace_text(result, common.width(), common.color()))
+    common.show(result, trace_text, json)
     for one in result.notes if json else ():
         note(f"note: {one}")
     if result.command_status:

@@ -11,7 +11,7 @@ from strata import units
 from strata.cli import common, completion, tables
 from strata.cli.bundle import Bundle
 from strata.errors import Exit, UsageError
-from strata.text.output import note, out
+from strata.text.output import note
 
 if TYPE_CHECKING:
     from strata.model.verify import VerifyResult
@@ -131,9 +131,9 @@ def verify(
         keep=keep,
         destructive=destructive,
     )
-    with common.display(progress) as display:
-        verified = verify_endpoint(where, options, display.update)
-    out(verified.model_dump_json(indent=2) if json else verify_text(verified, common.width(), common.color()), json)
+    with common.display(progress) as emit:
+        verified = verify_endpoint(where, options, emit)
+    common.show(verified, verify_text, json)
     return _exit(verified, kept.journal)
 
 

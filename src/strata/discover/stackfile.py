@@ -14,7 +14,7 @@ FILE_SYSTEM_OVERHEAD, SHARE_OVERHEAD = 0.05, 0.15
 _MAPS_TO_DEVICE = {"ext2", "ext3", "ext4", "xfs"}
 DISK, FILE_SYSTEM, SHARE, PAST_MOUNT = "disk", "file system", "share", "past the mount"
 _SPEC = """\
-# Its specification, if you know it (docs/guide/stack-file.md says what each is held against):
+# Its specification, if you know it (docs/guide/stack-file.md says what each is compared with):
 # expect.iops = 1640           # random reads of 8 KiB, at depth
 # expect.latency = "2.4ms"     # one of them alone
 # expect.bandwidth = "180MB/s" # large sequential reads"""
@@ -52,13 +52,13 @@ def draft(survey: Survey, data_path: str, nbd_uri: str | None) -> str:
                 on=(FILE_SYSTEM,),
                 against=(FILE_SYSTEM,),
                 expect=_cost(
-                    SHARE_OVERHEAD, "10 to 15 percent where the processor is the limit; a slower wire costs more"
+                    SHARE_OVERHEAD, "10 to 15 percent where the CPU is the limit; a slower network costs more"
                 ),
             )
         )
     parts = [
-        "# Drafted by strata survey. All layers reach the same data; check that this is so before you trust a ratio.\n"
-        "# on: what a layer's requests go through next. against: what it is compared with.",
+        "# Drafted by strata survey. All layers must reach the same data: check this before you use a ratio.\n"
+        "# on: what a layer's requests pass through next. against: what it is compared with.",
         f"[stack]\nname = {value(_name(survey))}",
         f"[[node]]\nname = {value(survey.hostname)}{'' if survey.file_system.remote else chr(10) + 'owner = true'}",
         *_server(survey),
@@ -73,7 +73,7 @@ def no_disk_layer(survey: Survey) -> str | None:
     if fs.remote:
         return f"{fs.kind} has its disk on another machine"
     if not survey.devices:
-        return f"{fs.kind} has no block device below that can be seen"
+        return f"{fs.kind} has no visible block device below it"
     if fs.kind not in _MAPS_TO_DEVICE:
         return f"the blocks of a file on {fs.kind} do not map to places on one device"
     if any(o.startswith("rtdev=") for o in fs.options):
@@ -96,7 +96,7 @@ def _paths(survey: Survey) -> list[_Table]:
         _Table(
             name=f"path {path.name}",
             endpoint=f"block:{path.path}",
-            note=f"one path of {top.name}; a standby one refuses reads: take it out then, here and below",
+            note=f"one path of {top.name}; a standby path refuses reads: then remove it, here and below",
             off=off or _unreadable(path),
         )
         for path in survey.devices
@@ -110,11 +110,11 @@ def _disk(survey: Survey) -> _Table:
     below = " on ".join(f"{d.name} ({d.kind})" for d in survey.devices) or "unknown"
     note = f"{below}; read only, and only the blocks of the test file"
     for deeper in (d for d in survey.devices[1:] if d.kind == "multipath"):
-        note += f"; the paths of {deeper.name} ({', '.join(deeper.members)}) have its blocks at other places: no layers"
+        note += f"; the paths of {deeper.name} ({', '.join(deeper.members)}) have other offsets: no layers"
     if top is not None and top.detail.get("endpoint", "").startswith("rbd:"):
         note += f"; the image past the kernel is {top.detail['endpoint']} (needs fio with its rbd engine)"
     elif top is not None and (top.detail.get("medium") == "remote" or top.transport in ("iscsi", "fc")):
-        note += "; its server is another machine, whose own layers lie below"
+        note += "; its server is another machine, with layers of its own"
     return _Table(
         name=DISK,
         endpoint=f"block:{top.path if top else '/dev/…'}",
@@ -136,8 +136,8 @@ def _past_the_mount(survey: Survey, data_path: str) -> list[_Table]:
     path = PurePath(data_path)
     inner = path.relative_to(fs.mount_point) if path.is_relative_to(fs.mount_point) else PurePath(path.name)
     needs = {
-        "smb": "it asks for a password (docs/guide/shares.md says where it may stand); uncomment it, and against below",
-        "gluster": "it needs fio with its gfapi engine; uncomment it, and against below",
+        "smb": "it needs a password (docs/guide/shares.md says where to put it); then uncomment it, and against below",
+        "gluster": "it needs fio with its gfapi engine; then uncomment it, and against below",
     }.get(form.partition(":")[0])
     return [
         _Table(
@@ -156,9 +156,7 @@ def _file_system(survey: Survey, data_path: str, below: tuple[str, ...]) -> _Tab
     against = on or tuple(name for name in below if name == PAST_MOUNT)
     note, more = f"{fs.kind} at {fs.mount_point}", ""
     if fs.remote:
-        note += (
-            f"; its requests go to {comment(_server_name(survey))}: stand it on the layers there, once they are named"
-        )
+        note += f"; its requests go to {comment(_server_name(survey))}: add on = […] once its layers are defined"
     if fs.remote and "endpoint" in fs.detail and not against:
         more = f"# against = {value([PAST_MOUNT])}"
     source = "usual for a local file system with preallocated files; Strata's own assumption"
@@ -180,17 +178,17 @@ def _server(survey: Survey) -> list[str]:
         return []
     name = _server_name(survey)
     lines = [
-        f"# The data of {fs.mount_point} lies on another machine, which cannot be asked from here. Fill in, uncomment:",
+        f"# The data of {fs.mount_point} is on another machine, not visible from here. Fill in and uncomment:",
         "# [[node]]",
         f"# name = {value(name)}",
         "# owner = true",
-        f"# counters = {value(f'http://{name}:9100/metrics')}   # of a node_exporter there, if there is one",
-        "# A layer there needs an address that can be reached from here (NBD, iSCSI …): [[layer]], first of all.",
+        f"# counters = {value(f'http://{name}:9100/metrics')}   # if a node_exporter runs there",
+        "# A layer there needs an address that can be reached from here (NBD, iSCSI …); its [[layer]] stands first.",
     ]
     if "bricks" in fs.detail:
         lines.append(f"# Its bricks, as this machine knows them: {fs.detail['bricks']}")
     if fs.kind in ("ceph", "fuse.ceph", "fuse.ceph-fuse"):
-        lines.append("# A file of CephFS has no address of its own here; an image of RBD would have: rbd:POOL/IMAGE")
+        lines.append("# A file of CephFS has no address for Strata; an RBD image has: rbd:POOL/IMAGE")
     return ["\n".join(map(comment, lines))]
 
 

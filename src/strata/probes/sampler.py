@@ -47,7 +47,9 @@ class Sampler:
     ) -> None:
         if not interval_s >= 0.01:
             raise UsageError(
-                "cannot sample every", f"{interval_s} s", "reading the counters would disturb what they count"
+                "cannot sample every",
+                f"{interval_s} s",
+                "reading the counters this often would disturb the measurement",
             )
         # Here, not above: the registry's own module imports this one.
         from strata.probes import PROBES

@@ -155,7 +155,7 @@ def glances(now: Glance, room: int) -> list[str]:
     told = [(d.name, _device(d)) for d in now.devices[:_DEVICES]]
     machine = []
     if now.busy is not None:
-        machine.append(f"cpu {units.percent(now.busy, 2)}")
+        machine.append(f"CPU {units.percent(now.busy, 2)}")
     if now.own is not None:
         machine.append(f"strata {_cpus(now.own)}")
     told += [(HERE, [*machine, *_node(n)]) for n in now.nodes if n.name is None]
@@ -198,5 +198,5 @@ def _node(n: NodeNow) -> list[str]:
 
 
 def _cpus(used: float) -> str:
-    """``0.31 cpus``."""
-    return f"{units.significant(used, 2) if used >= _USED else '0'} cpus"
+    """``0.31 CPUs``."""
+    return f"{units.significant(used, 2) if used >= _USED else '0'} CPUs"

@@ -14,6 +14,7 @@ from strata.model.precondition import Preconditioned
 from strata.model.progress import Progress
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
+from strata.run.judge import reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,6 @@ class StepFailed:
 
     order: int
     error: str
-    seconds: float
     raised: Exception | None = None
 
 
@@ -206,10 +206,8 @@ def _measured(
         result = measure(asked.step, asked.cell)
     except (SafetyRefusal, StoreError):
         raise
-    except StrataError as e:
-        return StepFailed(asked.step.order, e.headline, clock() - begin, e)
-    except OSError as e:
-        return StepFailed(asked.step.order, str(e) or type(e).__name__, clock() - begin, e)
+    except (StrataError, OSError) as e:
+        return StepFailed(asked.step.order, reason(e), e)
     return StepDone(result, clock() - begin)
 
 

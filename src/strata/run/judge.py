@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from strata.errors import StrataError
 from strata.model.plan import Cell, Step
+from strata.model.progress import Progress
 from strata.model.result import CellResult, EngineResult
 
 
@@ -23,6 +25,13 @@ def result_of(step: Step, cell: Cell, result: EngineResult | None = None, **besi
         changed=step.changed,
         **beside,
     )
+
+
+def ended(told: Progress, result: CellResult) -> Progress:
+    """The progress of a step once it is committed."""
+    done = result.result
+    rates = {} if done is None else {"iops": done.iops, "bytes_per_second": done.bytes_per_second}
+    return told.model_copy(update={"finished": True, "error": result.error, **rates})
 
 
 def cut_short(result: EngineResult) -> bool:
@@ -46,6 +55,11 @@ def fault(result: EngineResult) -> str | None:
     if result.ops == 0:
         return f"no I/O completed within {result.seconds:.3g} s"
     return None
+
+
+def reason(error: StrataError | OSError) -> str:
+    """In words, what went wrong."""
+    return error.headline if isinstance(error, StrataError) else str(error) or type(error).__name__
 
 
 def done_orders(results: Iterable[CellResult]) -> frozenset[int]:

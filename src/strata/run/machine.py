@@ -35,7 +35,7 @@ from strata.run.execute import (
     StepDone,
     StepFailed,
 )
-from strata.run.judge import cut_short, fault, result_of
+from strata.run.judge import cut_short, ended, fault, result_of
 
 FAILURES_IN_A_ROW = 3
 STOPPED = "stopped; it can be resumed"
@@ -124,7 +124,7 @@ class RunMachine:
         self._rested = False
         return (
             *rest,
-            Emit(self._watch.begins(step, left=len(self._queue) + 1)),
+            Emit(self._watch.at(step, left=len(self._queue) + 1)),
             Measure(step, self._cells[step.cell]),
         )
 
@@ -213,21 +213,9 @@ class ProgressTracker:
         """This cell's workload is written until the rate is steady."""
         return Progress(phase=Phase.PRECONDITION, layer=cell.layer, label=cell.workload.label)
 
-    def begins(self, step: Step, left: int) -> Progress:
-        """The step is about to be measured; ``left`` steps remain, this one included."""
-        return self._progress(step, left)
-
     def ended(self, step: Step, result: CellResult, left: int) -> Progress:
         """The step is committed; ``left`` steps remain after it."""
-        measured = result.result
-        return self._progress(step, left).model_copy(
-            update={
-                "finished": True,
-                "iops": measured.iops if measured else None,
-                "bytes_per_second": measured.bytes_per_second if measured else None,
-                "error": result.error,
-            }
-        )
+        return ended(self.at(step, left), result)
 
     def gave_up(self, step: Step, layer: str, error: str, left: int) -> Progress:
         """No more steps of that layer will be run."""
@@ -239,7 +227,8 @@ class ProgressTracker:
             error=error,
         )
 
-    def _progress(self, step: Step, left: int) -> Progress:
+    def at(self, step: Step, left: int) -> Progress:
+        """The step in hand; ``left`` steps remain, this one included where it is about to be measured."""
         cell = self._cells[step.cell]
         return Progress(
             phase=_phase(step),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -72,15 +73,13 @@ class Matrix:
     ended: str | None = None
 
     def __post_init__(self) -> None:
-        self._failures: dict[int, int] = {}
+        self._failures: Counter[int] = Counter()
         self._starts: list[float] = []
-        self._tries: dict[int, int] = {}
-        self._count: dict[int, int] = {}
+        self._tries: Counter[int] = Counter()
+        self._count = Counter(v.cell for v in self.visits)
         self._foretold: list[tuple[float, float]] = []
         self._filled: tuple[Filled, ...] = ()
         self._theta: Theta | None = None
-        for v in self.visits:
-            self._count[v.cell] = self._count.get(v.cell, 0) + 1
 
     @property
     def least_s(self) -> float:
@@ -106,19 +105,19 @@ class Matrix:
     def took(self, cell: int, visit: Visit | None, asked_s: float, seconds: float) -> None:
         """A visit is over after ``seconds``; None where it gave nothing."""
         self.spent_s += seconds
-        self._tries[cell] = self._tries.get(cell, 0) + 1
+        self._tries[cell] += 1
         if visit is None:
-            self._failures[cell] = self._failures.get(cell, 0) + 1
+            self._failures[cell] += 1
             return
         self._failures.pop(cell, None)
         self._starts.append(max(0.0, seconds - asked_s))
-        if self._count.get(cell, 0) == 1 and self._filled:
+        if self._count[cell] == 1 and self._filled:
             told, own = self._filled[cell].smoothed, self._filled[cell].own
             if told is not None and own is not None:
                 half = 1.96 * math.sqrt(own.between**2 + own.variance_s / visit.seconds)
                 self._foretold.append((visit.level - told.alone, math.hypot(told.alone_half, half)))
         self.visits.append(visit)
-        self._count[cell] = self._count.get(cell, 0) + 1
+        self._count[cell] += 1
 
     def over(self, why: str) -> None:
         """Somebody ends it."""
@@ -139,7 +138,7 @@ class Matrix:
     def brief(self) -> tuple[Ask, ...]:
         """Every cell that was not visited yet, once."""
         self._learn()
-        self._predict_budget(Known.FLOOR)
+        self.predictions.append(self.predict_budget(Known.FLOOR, self.noise))
         todo = [i for i in self._open() if not self._tried(i)]
         left = self.budget_s - self.spent_s
         seconds = self.brief_s
@@ -202,9 +201,6 @@ class Matrix:
             starts=plausible(self.visits, noise, self.known),
         )  # fmt: skip
 
-    def _predict_budget(self, known_from: Known) -> None:
-        self.predictions.append(self.predict_budget(known_from, self.noise))
-
     def _wishes(self, noise: PooledNoise, seconds: float) -> list[VisitRequest]:
         return visit_requests(
             self._filled, noise, seconds=seconds, start_s=self.start_s, target=self.target, shortest=self._shortest_s,
@@ -238,27 +234,19 @@ class Matrix:
             self.start_s = sorted(self._starts)[len(self._starts) // 2]
 
     def _tried(self, cell: int) -> int:
-        return max(self._tries.get(cell, 0), self._count.get(cell, 0))
+        return max(self._tries[cell], self._count[cell])
 
     def _open(self) -> list[int]:
         """Cells that can be measured: two failures in a row are enough, also of one that was visited before."""
-        return [i for i in range(len(self.spots)) if i not in self.left_out and self._failures.get(i, 0) < 2]
+        return [i for i in range(len(self.spots)) if i not in self.left_out and self._failures[i] < 2]
 
     def _floor_cells(self) -> list[int]:
         """Shallow and small, deep and small, deep and large, of what reads; and one that writes."""
         some = self._open()
         first = [i for i in some if self.spots[i].group == min(self.spots[j].group for j in some)] if some else []
         reads = [i for i in first if not self.writes[i]] or first
-        picked: list[int] = []
-        for deep, large, of in (
-            (0, 0, reads),
-            (1, 0, reads),
-            (1, 1, reads),
-            (0.5, 0, [i for i in first if self.writes[i]]),
-        ):
-            if of:
-                picked.append(self._near(of, deep, large))
-        return list(dict.fromkeys(picked))
+        corners = [(0, 0, reads), (1, 0, reads), (1, 1, reads), (0.5, 0, [i for i in first if self.writes[i]])]
+        return list(dict.fromkeys(self._near(of, deep, large) for deep, large, of in corners if of))
 
     def _near(self, of: Sequence[int], deep: float, large: float) -> int:
         depths = sorted({self.spots[i].depth for i in of})

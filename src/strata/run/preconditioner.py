@@ -1,4 +1,4 @@
-"""Preconditioning one workload: a pure machine that says what to write next, and the thin loop that has it written."""
+"""Preconditioning one workload: when its rate is steady, and the loop that has rounds written until it is."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from strata.errors import SafetyRefusal, StrataError
 from strata.model.plan import Cell
 from strata.model.precondition import PreconditionBudget, Preconditioned, SteadyWindow, WriteRound
+from strata.run.judge import reason
 
 WINDOW = 5
 SPREAD_MAX = 0.20
@@ -36,7 +37,7 @@ def steadiness(rates: Sequence[float]) -> SteadyWindow | None:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Write for ``seconds``, at most ``bytes_max``. ``number`` counts rounds from 0; answer with `Wrote` or `Lost`."""
+    """Write for ``seconds``, at most ``bytes_max``. ``number`` counts rounds from 0."""
 
     number: int
     seconds: float
@@ -51,77 +52,38 @@ class Wrote:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """The round asked for could not be written."""
-
-    error: str
-
-
-class Preconditioner:
-    """`begin` gives the first instruction, `handle` the next one or what it came to."""
-
-    def __init__(self, cell: Cell, budget: PreconditionBudget) -> None:
-        self._cell, self._budget = cell, budget
-        self._rounds: list[WriteRound] = []
-        self._last: SteadyWindow | None = None
-
-    def begin(self) -> Write:
-        """The first round."""
-        return self._next()
-
-    def handle(self, event: Wrote | Lost) -> Write | Preconditioned:
-        """What to do now."""
-        if isinstance(event, Lost):
-            return self._over("failed", event.error)
-        if event.round.bytes == 0 and not event.cut:
-            return self._over("failed", f"nothing was written in {event.round.seconds:.3g} s")
-        self._rounds.append(event.round)
-        if event.cut:
-            return self._over("stopped")
-        self._last = steadiness([r.bytes_per_second for r in self._rounds])
-        if self._last is not None and self._last.steady:
-            return self._over("steady")
-        if self._left() < 1:
-            return self._over("bytes")
-        # A round ends a little after its time; half a round too long is nearer to the budget than half too short.
-        if sum(r.seconds for r in self._rounds) > self._budget.seconds_max - self._budget.round_s / 2:
-            return self._over("time")
-        return self._next()
-
-    def _left(self) -> int:
-        return self._budget.bytes_max - sum(r.bytes for r in self._rounds)
-
-    def _next(self) -> Write:
-        return Write(number=len(self._rounds), seconds=self._budget.round_s, bytes_max=self._left())
-
-    def _over(self, ended: str, error: str | None = None) -> Preconditioned:
-        return Preconditioned(
-            layer=self._cell.layer,
-            workload_key=self._cell.workload.key,
-            rounds=tuple(self._rounds),
-            last=self._last,
-            ended=ended,
-            error=error,
-        )
-
-
 def precondition(cell: Cell, budget: PreconditionBudget, write: Callable[[Write], Wrote]) -> Preconditioned:
     """Have rounds written until the rate is steady or the budget is used up.
 
     A `StrataError` or `OSError` of ``write`` ends it as failed, a `SafetyRefusal` is raised: what must not be written
     to must not be measured either.
     """
-    machine = Preconditioner(cell, budget)
-    said: Write | Preconditioned = machine.begin()
-    while isinstance(said, Write):
+    rounds: list[WriteRound] = []
+    ended = error = last = None
+    left = budget.bytes_max
+    while ended is None:
         try:
-            event: Wrote | Lost = write(said)
+            wrote = write(Write(number=len(rounds), seconds=budget.round_s, bytes_max=left))
         except SafetyRefusal:
             raise
-        except StrataError as e:
-            event = Lost(e.headline)
-        except OSError as e:
-            event = Lost(str(e) or type(e).__name__)
-        said = machine.handle(event)
-    return said
+        except (StrataError, OSError) as e:
+            ended, error = "failed", reason(e)
+            break
+        done = wrote.round
+        if done.bytes == 0 and not wrote.cut:
+            ended, error = "failed", f"nothing was written in {done.seconds:.3g} s"
+            break
+        rounds.append(done)
+        left -= done.bytes
+        if wrote.cut:
+            ended = "stopped"
+        elif (last := steadiness([r.bytes_per_second for r in rounds])) is not None and last.steady:
+            ended = "steady"
+        elif left < 1:
+            ended = "bytes"
+        # A round ends a little after its time; half a round too long is nearer to the budget than half too short.
+        elif sum(r.seconds for r in rounds) > budget.seconds_max - budget.round_s / 2:
+            ended = "time"
+    return Preconditioned(
+        layer=cell.layer, workload_key=cell.workload.key, rounds=tuple(rounds), last=last, ended=ended, error=error
+    )

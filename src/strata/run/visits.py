@@ -6,6 +6,7 @@ No I/O; the clock is given: thinking, resting and committing take time too, and 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from strata import units
@@ -32,7 +33,7 @@ from strata.run.execute import (
     StepFailed,
     Think,
 )
-from strata.run.judge import cut_short, fault, result_of
+from strata.run.judge import cut_short, ended, fault, result_of
 from strata.run.matrix import Ask, Matrix
 
 SETTLE_S = 0.5
@@ -53,9 +54,7 @@ class Visits:
         self._plan, self._size, self._clock = plan, size, clock
         self._order = max((r.order for r in kept), default=-1) + 1
         self._written = sum(r.result.write.bytes for r in kept if r.result is not None)
-        self._rounds: dict[int, int] = {}
-        for v in matrix.visits:
-            self._rounds[v.cell] = self._rounds.get(v.cell, 0) + 1
+        self._rounds = Counter(v.cell for v in matrix.visits)
         self._asks = self._asked()
         self._wrote = False
         self._begin = 0.0
@@ -116,7 +115,7 @@ class Visits:
         self._ask, number, of = found
         self._begin = self._clock()
         self._cell = cell = self._plan.cells[self._ask.cell]
-        self._step = Step(order=self._order, round=self._rounds.get(self._ask.cell, 0), cell=cell.key)
+        self._step = Step(order=self._order, round=self._rounds[self._ask.cell], cell=cell.key)
         writes = cell.workload.rw.writes
         if writes and self._written + self._size >= self._plan.bytes_written:
             return self._commit(result_of(self._step, cell, error=WRITES_USED_UP))
@@ -144,11 +143,8 @@ class Visits:
             return (Finish(RunStatus.STOPPED),)
         visit = None if result.error is not None else visit_of(ask.cell, done.intervals)
         self.matrix.took(ask.cell, visit, ask.seconds, seconds)
-        self._rounds[ask.cell] = self._rounds.get(ask.cell, 0) + 1
-        now = {
-            "finished": True, "iops": done.iops, "bytes_per_second": done.bytes_per_second, "error": result.error,
-        }  # fmt: skip
-        return (Emit(self.told.model_copy(update=now)), Think())
+        self._rounds[ask.cell] += 1
+        return (Emit(ended(self.told, result)), Think())
 
 
 def refuse_what_the_floor_forbids(matrix: Matrix, plan: Plan) -> None:

@@ -92,5 +92,5 @@ def test_of_very_many_devices_not_all_are_read_so_often(tmp_path: Path) -> None:
         (tmp_path / f"sys/class/block/{name}/stat").write_bytes(b" ".join(line(1, 0)))
     probe = PROBES["stalls"](ProbeScope(sys=Sys(tmp_path), devices=tuple(names)))
     assert {c.labels["device"] for c in probe.columns} == set(names[:DEVICES_MOST])
-    assert probe.absent == ("stalls of 6 devices more than the 64 that are read so often",)
+    assert probe.absent == ("stalls of 6 more devices, because at most 64 are read this often",)
     probe.close()

@@ -96,7 +96,7 @@ def summary(layer: str, w: Workload, iops: float, rng: random.Random, steps: dic
         notes=("sda moved 1.31 bytes per byte written: journal, copies, whole blocks for parts, or other I/O",)
         if layer == "file system" and w.rw is Rw.RANDWRITE
         else (),
-        absent=("cycles: no cycles: the processor has no counters, or the hypervisor hides them",),
+        absent=("cycles: no cycles: the CPU has no counters, or the hypervisor hides them",),
         timeline=tuple(timeline),
     )
 

@@ -141,7 +141,7 @@ def inconclusive(share: str = "share") -> Diagnosis:
         p.model_copy(update={"low": 95_000.0, "high": 130_000.0}) for p in first.outcome.experiment.predictions
     )
     alike = first.outcome.experiment.model_copy(update={"predictions": near, "prediction": near[0]})
-    other = alike.model_copy(update={"changes": "with the threads pinned to other processors", "key": "pinned"})
+    other = alike.model_copy(update={"changes": "with the threads pinned to other CPUs", "key": "pinned"})
     verdict = told.verdict.model_copy(
         update={
             "kind": VerdictKind.INCONCLUSIVE,
@@ -160,6 +160,6 @@ def inconclusive(share: str = "share") -> Diagnosis:
             "findings": (first.model_copy(update={"confidence": 0.38, "outcome": None, "experiment": other}),),
             "ruled_out": tuple(r for r in told.ruled_out if r.cause is not Cause.IOPS_CAP),
             "story": (ExperimentRecord(outcome=outcome, agreed=causes),),
-            "refused": (Refusal(experiment=other, because="there is no other processor"),),
+            "refused": (Refusal(experiment=other, because="no other CPU is available to this process"),),
         }
     )

@@ -50,9 +50,11 @@ def test_the_story_is_told_unasked_where_the_verdict_is_not_sure() -> None:
 def test_what_could_not_be_tried_is_told_with_the_reason() -> None:
     report = build()
     experiment = report.diagnosis.story[0].outcome.experiment
-    report = changed(report, 0.6, refused=(Refusal(experiment=experiment, because="there is no other processor"),))
+    report = changed(
+        report, 0.6, refused=(Refusal(experiment=experiment, because="no other CPU is available to this process"),)
+    )
     for text in (terminal.render(report, 200, False), html.render(report), markdown.render(report)):
-        assert "there is no other processor" in text
+        assert "no other CPU is available to this process" in text
 
 
 def test_the_paragraph_says_all_that_is_asked_of_it_and_takes_it_from_values() -> None:

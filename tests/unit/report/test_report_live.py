@@ -84,8 +84,8 @@ def test_the_counters_of_now_stand_under_the_rates_a_line_for_each_device_and_no
     lines = [line.plain.replace("\u202f", " ") for line in screen.lines(width)]
     assert lines[3:] == [
         "  loop0     depth 13 · 3 769 IOPS · 29.5 MiB/s · 3.57 ms each",
-        "  here      cpu 43 % · strata 0.026 cpus",
-        "  n1        qemu-nbd 0.12 cpus · out 31.0 MiB/s · in 393 KiB/s · 607 resent/s" + more,
+        "  here      CPU 43 % · strata 0.026 CPUs",
+        "  n1        qemu-nbd 0.12 CPUs · out 31.0 MiB/s · in 393 KiB/s · 607 resent/s" + more,
     ]
     screen.take(STEP)
     assert len(screen.lines(width)) == 3, "what is not known takes no line"

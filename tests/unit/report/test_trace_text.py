@@ -18,7 +18,7 @@ SWAPPED = [("WS", n) for n in [*range(20), *(m for k in range(10, 60) for m in (
 
 def result(folder: Path, ios: list[tuple[str, int]], lost: int = 0, **more: object) -> TraceResult:
     found = figures(folder, ios, **more)
-    notes = ("not whole: events were lost",) if lost else ()
+    notes = ("incomplete: events were lost",) if lost else ()
     return TraceResult(where="/dev/sda", form="live", figures=found, recording=recording(lost), notes=notes)
 
 
@@ -54,7 +54,7 @@ def test_reordering_with_its_extent_and_threads(tmp_path: Path) -> None:
 
 def test_a_loss_is_said_and_marks_the_shares(tmp_path: Path) -> None:
     page = trace_text(result(tmp_path, STREAM, lost=9), 100)
-    assert "not whole" in page and "lost: 9 counted" in page
+    assert "incomplete: events were lost" in page and "lost: 9 counted" in page
     assert "100 % ≈ strictly sequential" in " ".join(page.split())
     assert "≈" not in trace_text(result(tmp_path, STREAM), 100)
 

@@ -7,7 +7,9 @@ from run_samples import cell_result, engine_result, plan
 
 from strata.errors import RunFailed, SafetyRefusal, StoreError
 from strata.model.run import RunStatus
-from strata.run import RunMachine, done_orders, execute
+from strata.run.execute import execute
+from strata.run.judge import done_orders
+from strata.run.machine import RunMachine
 
 
 class Bench:

@@ -44,7 +44,7 @@ def good(asked: Measure, seconds: float = 1.0) -> StepDone:
 
 
 def bad(asked: Measure) -> StepFailed:
-    return StepFailed(asked.step.order, "connection refused", 0.1)
+    return StepFailed(asked.step.order, "connection refused")
 
 
 def test_a_result_is_committed_before_anything_else_is_measured():
@@ -222,7 +222,7 @@ def test_events_out_of_place_are_refused():
     for event in (
         Started(),
         Committed(0),
-        StepFailed(5, "x", 1.0),
+        StepFailed(5, "x"),
         StepDone(cell_result(wrong, asked.cell), 1.0),
     ):
         with pytest.raises(ValueError):

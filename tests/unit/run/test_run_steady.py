@@ -12,7 +12,7 @@ from strata.model.plan import Cell
 from strata.model.precondition import PreconditionBudget, Preconditioned, WriteRound
 from strata.model.rw import Rw
 from strata.model.workload import ClosedLoop, Workload
-from strata.run.preconditioner import Lost, Preconditioner, Write, Wrote, precondition, steadiness
+from strata.run.preconditioner import Write, Wrote, precondition, steadiness
 
 CELL = Cell(layer="file", workload=Workload(rw=Rw.RANDWRITE, bs=4096, arrival=ClosedLoop(iodepth=8)))
 BUDGET = PreconditionBudget(seconds_max=10.0, bytes_max=10_000, round_s=1.0)
@@ -91,16 +91,14 @@ def test_the_budget_holds_whatever_the_rates(rates: list[float]) -> None:
 
 
 def test_a_stop_a_failure_and_nothing_written_have_names() -> None:
-    machine = Preconditioner(CELL, BUDGET)
-    machine.begin()
-    stopped = machine.handle(Wrote(WriteRound(bytes=5, seconds=0.1), cut=True))
-    assert isinstance(stopped, Preconditioned)
+    def full(_: Write) -> Wrote:
+        raise OSError("no space")
+
+    stopped = precondition(CELL, BUDGET, lambda _: Wrote(WriteRound(bytes=5, seconds=0.1), cut=True))
     assert (stopped.ended, stopped.bytes_written) == ("stopped", 5)
-    failed = Preconditioner(CELL, BUDGET).handle(Lost("no space"))
-    assert isinstance(failed, Preconditioned)
+    failed = precondition(CELL, BUDGET, full)
     assert (failed.ended, failed.error) == ("failed", "no space")
-    none = Preconditioner(CELL, BUDGET).handle(Wrote(WriteRound(bytes=0, seconds=1.0)))
-    assert isinstance(none, Preconditioned)
+    none = precondition(CELL, BUDGET, lambda _: Wrote(WriteRound(bytes=0, seconds=1.0)))
     assert none.ended == "failed"
 
 

@@ -31,9 +31,9 @@ _TIMES = 1 | 2  # PERF_FORMAT_TOTAL_TIME_ENABLED | _RUNNING
 _ATTR_BYTES = 64
 _CLOEXEC = 8
 _WHY = {
-    errno.ENOENT: "the processor has no counters, or the hypervisor hides them",
-    errno.EOPNOTSUPP: "the processor has no counters, or the hypervisor hides them",
-    errno.ENODEV: "the processor has no counters, or the hypervisor hides them",
+    errno.ENOENT: "the CPU has no counters, or the hypervisor hides them",
+    errno.EOPNOTSUPP: "the CPU has no counters, or the hypervisor hides them",
+    errno.ENODEV: "the CPU has no counters, or the hypervisor hides them",
     errno.EACCES: "not allowed (perf_event_paranoid; CAP_PERFMON)",
     errno.EPERM: "not allowed (perf_event_paranoid; CAP_PERFMON)",
     errno.ENOSYS: "the kernel has no perf_event_open",

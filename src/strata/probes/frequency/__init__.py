@@ -35,7 +35,7 @@ class FrequencyProbe(Probe):
             (str(i), "cpuinfo") for i in range(len(self._plate))
         ]
         if not named:
-            self.absent = ("neither cpufreq nor a clock in /proc/cpuinfo",)
+            self.absent = ("there is neither cpufreq nor a clock rate in /proc/cpuinfo",)
         self.columns = tuple(Column(cpu.FREQUENCY, {"cpu": number, "source": source}) for number, source in named)
 
     def read(self) -> Sequence[float | None]:

@@ -46,7 +46,7 @@ class OpenMetricsProbe(Probe):
     def __init__(self, url: str) -> None:
         super().__init__()
         if not url.startswith("http://"):
-            raise UsageError("cannot read counters from", url, "only http:// is understood", "http://host:9100/metrics")
+            raise UsageError("cannot read counters from", url, "only http:// is supported", "http://host:9100/metrics")
         self._url: str | None = url
         self._places: dict[_Key, int] = {}
         self._parser = Parser()
@@ -55,10 +55,10 @@ class OpenMetricsProbe(Probe):
         if isinstance(first, str):
             self.absent = (first,)
         elif not first:
-            self.absent = (f"{url} has no metric that is known here",)
+            self.absent = (f"{url} has no metric that Strata knows",)
         self._learn({} if isinstance(first, str) else first)
         if len(self.columns) == MOST_COLUMNS:
-            self.absent = (f"{url} has too many metrics, {MOST_COLUMNS} of them are read",)
+            self.absent = (f"{url} has too many metrics; only {MOST_COLUMNS} of them are read",)
 
     def read(self) -> Sequence[float | None]:
         found = self._fetch() if self._url is not None else "closed"

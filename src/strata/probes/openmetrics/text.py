@@ -56,7 +56,7 @@ class Parser:
         labels, at = _labels(line, match.end())
         value, *rest = line[at:].partition(" # ")[0].split() or [""]
         if len(rest) > 1 or (rest and not _NUMBER.fullmatch(rest[0])):
-            raise ValueError(f"{' '.join(rest)!r} is no timestamp")
+            raise ValueError(f"{' '.join(rest)!r} is not a timestamp")
         found = _value(value)
         head = line[:at].rstrip()
         self.heads[head] = match.group(), labels
@@ -84,4 +84,4 @@ def _value(text: str) -> float:
         return float(text)
     if text in _SPECIAL:
         return _SPECIAL[text]
-    raise ValueError(f"{text!r} is no number")
+    raise ValueError(f"{text!r} is not a number")

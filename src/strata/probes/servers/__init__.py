@@ -92,7 +92,7 @@ class ServersProbe(Probe):
         self._servers = [_Server(pid, self._group_members(pid, scope), Account(began)) for pid in read]
         self.absent = tuple(f"no process {pid}" for pid in scope.pids if pid not in there and pid not in self._line)
         if more := len(roots) - len(read):
-            self.absent += (f"{more} servers more than the {PROCESSES_MOST} that are read",)
+            self.absent += (f"{more} more servers, because at most {PROCESSES_MOST} are read",)
         names: dict[str, int] = {}
         columns: list[Column] = []
         for server in self._servers:

@@ -64,7 +64,7 @@ class SmbdProbe(Probe):
         if not any(v is not None for v in values(found)):
             # What it printed last is its reason.
             said = text.strip().splitlines()[-1:] or ["no output"]
-            self.absent = (f"{program}: {said[0]} (smbd profiling level = on?)",)
+            self.absent = (f"{program}: {said[0]} (check that smbd profiling level = on is set)",)
             return
         self.columns = tuple(column for _, column, _ in _READ)
 

@@ -62,7 +62,7 @@ class StallsProbe(Probe):
         super().__init__()
         files = {name: self.keep(f"{BASE}/{name}/stat", scope) for name in scope.device_names[:DEVICES_MOST]}
         if more := len(scope.device_names) - len(files):
-            self.absent = (f"stalls of {more} devices more than the {DEVICES_MOST} that are read so often",)
+            self.absent = (f"stalls of {more} more devices, because at most {DEVICES_MOST} are read this often",)
         self._devices = {n: _Device(f) for n, f in files.items() if len(f.read().split()) > _IN_FLIGHT}
         self.columns = tuple(
             Column(counter, {"device": name})

@@ -98,7 +98,7 @@ def recording(
         try:
             trace = _core.trace(json.dumps(job))
         except FileExistsError as e:
-            raise UsageError("cannot save the trace in", str(save), "it already exists", "name a new file") from e
+            raise UsageError("cannot save the trace in", str(save), "it already exists", "give a new file") from e
         except (OSError, ValueError) as e:
             why = e.strerror or str(e) if isinstance(e, OSError) else str(e)
             raise RunFailed("cannot read the trace of", targets[0].name, why) from e
@@ -131,9 +131,11 @@ def read_trace(fd: int, path: Path) -> tuple[str, TraceFigures, TraceRecording |
         known = document["recording"] is not None
         told = TraceRecording.model_validate(document["recording"]) if known else None
     except ValidationError as e:
-        raise UsageError(what, str(path), "its description is not as strata trace writes it", HINT) from e
+        raise UsageError(
+            what, str(path), "its description does not have the form that strata trace writes", HINT
+        ) from e
     other = document.get("other_actions", 0)
-    notes = (f"{units.count(other)} lines of other actions (plugs, remaps …) were passed over",) if other else ()
+    notes = (f"{units.count(other)} lines of other actions (plugs, remaps …) were ignored",) if other else ()
     return document["form"], figures, told, notes
 
 
@@ -146,7 +148,7 @@ def _check_head(fd: int, path: Path) -> None:
         return
     length = int.from_bytes(begin[len(_MAGIC) : len(_MAGIC) + 4], "little")
     if length > _HEAD_MOST:
-        why = f"its description is longer than the {units.size(_HEAD_MOST)} that are read"
+        why = f"its description is longer than the limit of {units.size(_HEAD_MOST)}"
         raise UsageError("cannot read the trace", str(path), why, HINT)
     head = os.pread(fd, length, len(_MAGIC) + 4)
     try:

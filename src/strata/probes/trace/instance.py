@@ -54,7 +54,7 @@ def check(what: str) -> Path:
         )
     path = Path(root)
     if not os.access(path / "instances", os.W_OK):
-        raise RunFailed("cannot trace", what, "making a tracing instance needs root", "run it with sudo")
+        raise RunFailed("cannot trace", what, "creating a tracing instance needs root", "run it with sudo")
     if not (path / "events" / "block").is_dir():
         why = "this kernel has no events of the block layer (CONFIG_BLK_DEV_IO_TRACE)"
         raise RunFailed("cannot trace", what, why, "use a kernel that has them, or read counters: strata measure")
