@@ -36,7 +36,7 @@ def test_every_gated_shape_has_a_limit() -> None:
 def test_an_io_costs_no_more_user_instructions_than_allowed(bench: Context, shape: str) -> None:
     clock: dict[str, Any] = ours.result(bench, ours.on_null(bench))[0]["engine"]["clock"]
     if clock["kind"] != "tsc":
-        pytest.skip(f"the clock here is {clock['kind']}; the limits are for the processor's counter")
+        pytest.skip(f"the clock here is {clock['kind']}; the limits are for the CPU's counter")
     limit = LIMITS[shape]["limit"]
     try:
         count = counting.mine(bench, shape)

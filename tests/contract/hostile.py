@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 ROOM_BYTES = 768 << 20
 """Address space a case may add to what the program has when it begins."""
 PROCESSOR_S = 20
-"""Processor time of a case. What is refused takes milliseconds; what hangs takes hours."""
+"""CPU time of a case. What is refused takes milliseconds; what hangs takes hours."""
 WALL_S = 60
 
 

@@ -1,7 +1,7 @@
 """Files from somebody else, made to hang, to crash or to fill the memory of whoever reads them.
 
 A table of (what is wrong with the file) × (what reads it): each pair runs in a process with little memory and a limit
-on its processor time, and ends with exit code 2 and words that name the file, never with a traceback.
+on its CPU time, and ends with exit code 2 and words that name the file, never with a traceback.
 """
 
 from __future__ import annotations

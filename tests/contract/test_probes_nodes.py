@@ -35,7 +35,7 @@ while True:
     one, _ = listener.accept()
     while data := one.recv(1 << 16):
         pass
-    # The kernel counts in ticks of 10 ms: ten of them show on any processor.
+    # The kernel counts in ticks of 10 ms: ten of them show on any CPU.
     begun = time.process_time()
     while time.process_time() - begun < 0.1:
         pass

@@ -153,7 +153,7 @@ def test_the_busiest_thread_of_an_idle_process_with_one_that_spins() -> None:
 
 
 def used_by(pid: int) -> float:
-    """Processor seconds of the first thread of that process."""
+    """CPU seconds of the first thread of that process."""
     return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
@@ -165,7 +165,7 @@ def test_we_ourselves_are_no_server_of_ours() -> None:
 
 
 def test_whoever_started_us_is_no_server_of_the_path() -> None:
-    """A shell's or a service manager's listener would have our own processors counted as the server's."""
+    """A shell's or a service manager's listener would have our own CPUs counted as the server's."""
     probe = PROBES["servers"](ProbeScope(pids=(os.getppid(), 1)))
     assert probe.columns == () and probe.absent == ()
     probe.close()

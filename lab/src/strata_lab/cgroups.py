@@ -1,6 +1,6 @@
-"""Processor limits of a lab's processes: control groups of the lab's own, version 1 (``cpu``) or 2, as mounted.
+"""CPU limits of a lab's processes: control groups of the lab's own, version 1 (``cpu``) or 2, as mounted.
 
-The period is 10 ms, and longer only for less than a tenth of a processor (the kernel wants 1 ms of it at least). With
+The period is 10 ms, and longer only for less than a tenth of a CPU (the kernel wants 1 ms of it at least). With
 its default of 100 ms a limited server works at full speed and then stands still for up to a tenth of a second: the mean
 is the same and the tail is another experiment.
 """
@@ -19,7 +19,7 @@ _V1, _V2 = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
 
 
 def limited(lab: Lab, name: str, processors: float, clients_of: str | None = None) -> Path:
-    """A new control group that may use so many processors (0.2: a fifth of one); its directory.
+    """A new control group that may use so many CPUs (0.2: a fifth of one); its directory.
 
     With ``clients_of`` a node: what is measured from there joins it, and ``strata lab exec`` as well.
     """

@@ -7,9 +7,9 @@ from strata import units
 SMALL_BYTES, LARGE_BYTES = 8 * units.KIB, 128 * units.KIB
 """Blocks of the random and of the sequential reads that a specification speaks of."""
 WAY_US = 40.0
-"""Loop device, FUSE, waking twice: what one I/O takes beyond its model on two processors (15 to 60)."""
+"""Loop device, FUSE, waking twice: what one I/O takes beyond its model on two CPUs (15 to 60)."""
 MOST_IOPS, MOST_BYTES_PER_S = 20_000, 250e6
-"""Beyond these two busy processors are what limits, not the model: nothing is promised."""
+"""Beyond these two busy CPUs are what limits, not the model: nothing is promised."""
 _READS = frozenset({"c", "svc", "svc_r", "bw", "bw_r"})
 _WITHOUT_EFFECT = frozenset(
     {"svc_w", "bw_w", "jitter", "spread", "seed", "flush", "wcache", "wcache_svc", "drain", "drain_svc"}

@@ -1,8 +1,8 @@
-"""Processor cycles per byte and per I/O at both ends, kernel and user apart.
+"""CPU cycles per byte and per I/O at both ends, kernel and user apart.
 
-The sources' measure is cycles/byte = %privileged CPU × clock × processors ÷ bytes per second (Talpey and Lovinger,
+The sources' measure is cycles/byte = %privileged CPU × clock × CPUs ÷ bytes per second (Talpey and Lovinger,
 "SMB3 Application Workload Performance", metric "Overhead"): privileged time only, so that the load generator's own user
-time is not in it. Where the processors count cycles, the counters are used instead; else the clock is stated with the
+time is not in it. Where the CPUs count cycles, the counters are used instead; else the clock is stated with the
 result, and a name plate is called one: under a hypervisor or with a varying frequency it is not what really ran.
 """
 
@@ -18,12 +18,12 @@ from strata.model.estimate import Estimate
 
 IDLE = 0.005
 """Of the machine's cycles: what a server spends that has nothing to do."""
-COUNTED = "counted by the processors"
+COUNTED = "counted by the CPUs"
 
 
 @dataclass(frozen=True)
 class RoundWork:
-    """One round: bytes and I/Os per second, what the counters said, and the generator's own processor time (s/s)."""
+    """One round: bytes and I/Os per second, what the counters said, and the generator's own CPU time (s/s)."""
 
     bytes_per_second: float
     iops: float
@@ -52,7 +52,7 @@ class _Spent:
 
 
 def cycle_costs(rounds: Sequence[RoundWork]) -> tuple[CycleCost, ...]:
-    """Every end whose processor time is known in all rounds, with intervals over the rounds."""
+    """Every end whose CPU time is known in all rounds, with intervals over the rounds."""
     if not rounds or any(r.bytes_per_second <= 0 or r.iops <= 0 for r in rounds):
         return ()
     ends: dict[_End, list[_Spent]] = {}
@@ -101,7 +101,7 @@ def _ends(one: RoundWork) -> Iterator[tuple[_End, _Spent]]:
 
 
 def _by_node(told: Readings, counter: Counter) -> dict[str | None, dict[str, float]]:
-    """Of each node what it spent in each mode, over its processors."""
+    """Of each node what it spent in each mode, over its CPUs."""
     found: dict[str | None, dict[str, float]] = {}
     for (node, mode), value in told.each(counter, "node", "mode").items():
         found.setdefault(node, {})[str(mode)] = value
@@ -109,8 +109,8 @@ def _by_node(told: Readings, counter: Counter) -> dict[str | None, dict[str, flo
 
 
 def _clock(clocks: Mapping[Key, float], node: str | None) -> tuple[float, str] | None:
-    for source, words in (("cpufreq", "processor time × clock ({}, as cpufreq reads it)"),
-                          ("cpuinfo", "processor time × clock ({}, nominal, from /proc/cpuinfo)")):  # fmt: skip
+    for source, words in (("cpufreq", "CPU time × clock ({}, as cpufreq reads it)"),
+                          ("cpuinfo", "CPU time × clock ({}, nominal, from /proc/cpuinfo)")):  # fmt: skip
         if (hz := clocks.get((node, source))) is not None:
             return hz, words.format(f"{hz / 1e9:.2f} GHz")
     return None

@@ -37,7 +37,7 @@ def flows_of(cell: CellRounds, per_round: Sequence[Readings], carriers: Sequence
 
 
 def costs_of(cell: CellRounds, per_round: Sequence[Readings]) -> tuple[CycleCost, ...]:
-    """Cycles per byte and per I/O of every end whose processor time was read."""
+    """Cycles per byte and per I/O of every end whose CPU time was read."""
     made = []
     for r, told in _measured(cell, per_round):
         user, system = r.cpu.get("user_ns"), r.cpu.get("system_ns")

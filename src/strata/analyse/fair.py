@@ -84,7 +84,7 @@ def _platform(s: Survey) -> dict[str, str | None]:
             found[f"{device.name}: {name}"] = _text(read(device))
     return found | {
         "processor": cpu.model,
-        "processors usable": f"{cpu.usable:g} of {cpu.logical}",
+        "CPUs usable": f"{cpu.usable:g} of {cpu.logical}",
         "power plan (governor)": cpu.governor,
         "turbo": _text(cpu.turbo),
         "deepest sleep": cpu.idle_state,

@@ -75,7 +75,7 @@ def _cold(session: Session, _experiment: Experiment) -> Iterator[Change]:
 
 @contextmanager
 def _pinned(session: Session, _experiment: Experiment) -> Iterator[Change]:
-    """The load's threads on a processor that they were not told to use; the last one where they were told nothing."""
+    """The load's threads on a CPU that they were not told to use; the last one where they were told nothing."""
     allowed = sorted(os.sched_getaffinity(0))
     told = session.running().plan.placement
     if told is not None and told.nodes:

@@ -16,7 +16,7 @@ def survey(
     json: JsonFlag = False,
     write: Annotated[Path | None, typer.Option(help="Write a draft of the stack file for this path.")] = None,
 ) -> None:
-    """Show device chain, file system, caches, processors, limits and load under PATH, with warnings."""
+    """Show device chain, file system, caches, CPUs, limits and load under PATH, with warnings."""
     from strata.app import outputs
     from strata.app import survey as app_survey
     from strata.report.json_ import render_part

@@ -56,7 +56,7 @@ def _opinion(case: Case, own: GroundLayer, limit: Limit, words: Words) -> Opinio
     best = own.limits[0] is limit
     busy = _busy(own.slow)
     unsure = busy > MOST_BUSY and not _even(own.slow)
-    missing = (f"idle processors: they are {units.percent(busy, 2)} busy in those workloads",) if unsure else ()
+    missing = (f"idle CPUs: they are {units.percent(busy, 2)} busy in those workloads",) if unsure else ()
     said = words(own, limit)
     return Opinion(
         limit.cause,
@@ -97,7 +97,7 @@ def _busy(cells: tuple[ReferenceComparison, ...]) -> float:
 
 
 def _even(cells: tuple[ReferenceComparison, ...]) -> bool:
-    """Whether their requests take about as long: what waits for a processor takes anything."""
+    """Whether their requests take about as long: what waits for a CPU takes anything."""
     known = [(times.at(h.cell, 10), times.at(h.cell, 90)) for h in cells]
     spreads = [high / low for low, high in known if low and high]
     return bool(spreads) and float(np.median(spreads)) <= EVEN

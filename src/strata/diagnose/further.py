@@ -36,7 +36,7 @@ def explained(analysis: Analysis, first: Named, other: Named) -> bool:
     """Whether the first finding accounts for the other's cells.
 
     So it does where both name the same workloads of one layer (unless it names episodes, between which a limit may
-    hold), and where the first blames the processors and they have no headroom in the other's cells either (at least
+    hold), and where the first blames the CPUs and they have no headroom in the other's cells either (at least
     `QUIET` busy in the median).
     """
     beside = first.finding.cause in on(Side.EPISODES)

@@ -87,17 +87,17 @@ def waterfall(view: View, points: Sequence[Point]) -> Evidence | None:
 
 
 def busy(points: Iterable[Point]) -> list[float]:
-    """Processor shares of the upper layer's cells, where they were read."""
+    """CPU shares of the upper layer's cells, where they were read."""
     return [p.upper.cpu_busy for p in points if p.upper.cpu_busy is not None]
 
 
 def idle_processors(view: View, points: Sequence[Point]) -> Evidence | None:
-    """Operational: the processors have headroom in these cells."""
+    """Operational: the CPUs have headroom in these cells."""
     shares = busy(points)
     if not shares or max(shares) >= HEADROOM:
         return None
     return operational(
-        f"the processors are at most {units.percent(max(shares), 2)} busy in those workloads",
+        f"the CPUs are at most {units.percent(max(shares), 2)} busy in those workloads",
         tuple(view.cell(p) for p in points),
     )
 

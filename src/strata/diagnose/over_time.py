@@ -137,10 +137,10 @@ def _the_same(lower: LayerEpisodes, upper: LayerEpisodes) -> LayerEpisodes | Non
 
 
 def own_fault(course: LayerEpisodes) -> bool:
-    """Whether the generator itself waited for a processor for half of the time that was lost, in the median cell.
+    """Whether the generator itself waited for a CPU for half of the time that was lost, in the median cell.
 
     Not where the device's own counter has them, one as long as the other: a device completes what it was given, whoever
-    waits for a processor, and one that a starved process serves stands still for any time.
+    waits for a CPU, and one that a starved process serves stands still for any time.
     """
     counted = sum(stalled(c, e) is not None for c, e in course.told) >= MOST_OF * len(course.told)
     if counted and course.scatter <= EQUAL:

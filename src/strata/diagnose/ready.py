@@ -1,7 +1,7 @@
-"""Who is ready to run and waits for a processor: what of a request's time is neither work nor the wire's.
+"""Who is ready to run and waits for a CPU: what of a request's time is neither work nor the wire's.
 
 The kernel counts how long a thread was ready before it ran (schedstat). Waiting threads ÷ outstanding requests is the
-share of a request's time in which its thread only wanted a processor. A neighbour, a quota and too few processors all
+share of a request's time in which its thread only wanted a CPU. A neighbour, a quota and too few CPUs all
 show in it; a wire, a disk and a lock do not.
 """
 
@@ -23,7 +23,7 @@ LEAST_COVER, LEAST_SURE = 0.6, 0.25
 
 @dataclass(frozen=True)
 class Waiting:
-    """Threads that wait for a processor, mean: of the load generator, and of the server with most of them."""
+    """Threads that wait for a CPU, mean: of the load generator, and of the server with most of them."""
 
     own: float
     served: float

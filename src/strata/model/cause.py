@@ -77,10 +77,10 @@ class Cause(StrEnum):
         "one network card of several carries all traffic, or the slow one does",
     )
     NOISY_WIRE = "noisy-wire", "a neighbour on the wire", "other traffic fills the same wire"
-    PROCESSORS = "processors", "processors", "processors of client or server are busy"
+    PROCESSORS = "processors", "processors", "CPUs of client or server are busy"
     QUOTA = (
         "processor-quota",
-        "a quota of processor time",
+        "a quota of CPU time",
         "a control group lets a server, or the load generator, run only part of the time",
     )
     SINGLE_THREAD = (
@@ -90,7 +90,7 @@ class Cause(StrEnum):
     )
     CLIENT_PROCESSORS = (
         "client-processors",
-        "the client's processors",
+        "the client's CPUs",
         "the client has too little CPU time to issue more I/O",
     )
     PER_REQUEST_COST = (

@@ -38,10 +38,10 @@ class Flow(Value):
 
 
 class CycleCost(Value):
-    """Processor cycles at one end, kernel and user apart; ``user`` parts are None where only the kernel is known.
+    """CPU cycles at one end, kernel and user apart; ``user`` parts are None where only the kernel is known.
 
     ``end``: ``machine`` (everything that ran, as the sources define it), ``generator`` (Strata itself) or
-    ``server NAME``. ``source`` says how the cycles were come by: counted by the processors, or processor time × clock.
+    ``server NAME``. ``source`` says how the cycles were come by: counted by the CPUs, or CPU time × clock.
     """
 
     end: str

@@ -70,7 +70,7 @@ class ImportedCell(Value):
     sides: dict[str, Measured] = sparse({})
     total: Measured | None = sparse(None)
     cpu: dict[str, Figure] = sparse({})
-    """Processor time: user, system, busy."""
+    """CPU time: user, system, busy."""
     points: tuple[Point, ...] = sparse(())
     parts: tuple[ImportedCell, ...] = sparse(())
     approximate: tuple[str, ...] = sparse(())

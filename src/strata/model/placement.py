@@ -8,13 +8,13 @@ from strata.errors import UsageError
 from strata.model.base import Value
 
 HIGHEST = 1023
-"""Processors and nodes are numbered up to here."""
+"""CPUs and nodes are numbered up to here."""
 
 _PART = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?")
 
 
 class Placement(Value):
-    """Thread n on the n-th of ``cpus`` (in turn), or on all processors of the n-th of ``nodes`` with its memory.
+    """Thread n on the n-th of ``cpus`` (in turn), or on all CPUs of the n-th of ``nodes`` with its memory.
 
     Both empty: wherever the scheduler puts them.
     """

@@ -33,10 +33,10 @@ class DeviceNow(Value):
 class NodeNow(Value):
     """One node at this moment; ``name`` None is this machine. What is not known is None.
 
-    ``servers``: what each process of the path there uses, in processors. Bytes per second on all interfaces but the
+    ``servers``: what each process of the path there uses, in CPUs. Bytes per second on all interfaces but the
     loopback, or on the loopback where nothing else moved. ``resent``: TCP segments per second that had to be sent
     again. ``rtt_s``: the smoothed round trip of the path's connections, mean. ``waiting_bytes``: in front of its
-    interfaces. ``held_back``: seconds per second that a processor quota kept threads from running, summed over them.
+    interfaces. ``held_back``: seconds per second that a CPU quota kept threads from running, summed over them.
     """
 
     name: str | None = None
@@ -52,7 +52,7 @@ class NodeNow(Value):
 class Glance(Value):
     """What the counters say of this moment, for who watches; what is not known is None.
 
-    ``busy``: share of this machine's processors that is not idle; ``own``: processors that this process uses, which
+    ``busy``: share of this machine's CPUs that is not idle; ``own``: CPUs that this process uses, which
     makes the load. Devices and nodes are in the order in which they are watched.
     """
 

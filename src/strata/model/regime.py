@@ -13,7 +13,7 @@ from strata.model.result import Direction, EngineResult, Interval, IntervalDirec
 def last_regime(result: EngineResult, course: Course) -> EngineResult:
     """Its I/Os, bytes, time and service times alone; as it is where all belongs to one regime.
 
-    What is known of the whole measurement only stays so: threads, processor time, errors by name. Times from the
+    What is known of the whole measurement only stays so: threads, CPU time, errors by name. Times from the
     intended start are left out, because intervals do not hold them.
     """
     start = round(course.regimes[-1].start_s * units.NS_PER_S)

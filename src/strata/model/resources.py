@@ -24,7 +24,7 @@ def place(name: str, node: str | None) -> str:
 
 @dataclass(frozen=True)
 class Processors:
-    """The processors of one node. Shares 0..1: ``busy`` of all, ``busiest`` of one, ``steal`` taken by a hypervisor."""
+    """The CPUs of one node. Shares 0..1: ``busy`` of all, ``busiest`` of one, ``steal`` taken by a hypervisor."""
 
     node: str | None
     busy: float
@@ -32,26 +32,26 @@ class Processors:
     steal: float
     count: int
     demand_ns: float | None
-    """Processor time of each I/O, everything that ran counted."""
+    """CPU time of each I/O, everything that ran counted."""
 
 
 @dataclass(frozen=True)
 class ServerProcess:
-    """A server process with its children. ``cores``: processors at work; ``busiest_thread``: share of one."""
+    """A server process with its children. ``cores``: CPUs at work; ``busiest_thread``: share of one."""
 
     node: str | None
     name: str
     cores: float
     busiest_thread: float | None
     waiting: float | None
-    """Processors it would have used more, had it been given them at once."""
+    """CPUs it would have used more, had it been given them at once."""
     processes: float | None
     demand_ns: float | None
 
 
 @dataclass(frozen=True)
 class Quota:
-    """A control group with a processor quota: share of its periods in which it was held back.
+    """A control group with a CPU quota: share of its periods in which it was held back.
 
     ``process`` None: the group that Strata runs in.
     """

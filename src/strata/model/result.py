@@ -71,7 +71,7 @@ class Interval(Value):
 
 
 class CpuPerIo(Value):
-    """Processor time of one I/O in ns."""
+    """CPU time of one I/O in ns."""
 
     user_ns: float
     system_ns: float
@@ -83,7 +83,7 @@ class CpuPerIo(Value):
 
 
 def cpu_per_io(user_ns: int | None, system_ns: int | None, ops: int) -> CpuPerIo | None:
-    """The one place where processor time is divided among I/Os; None where there is nothing to divide."""
+    """The one place where CPU time is divided among I/Os; None where there is nothing to divide."""
     if user_ns is None or system_ns is None or not ops:
         return None
     return CpuPerIo(user_ns=user_ns / ops, system_ns=system_ns / ops)
@@ -101,7 +101,7 @@ class ThreadTimes(Value):
 class ThreadResult(Value):
     """One thread over the measured span.
 
-    ``run_delay_ns``: runnable and not running. ``pinned``: the processors it was told to run on, ``cpus`` those it may
+    ``run_delay_ns``: runnable and not running. ``pinned``: the CPUs it was told to run on, ``cpus`` those it may
     run on, read back (``0-3,8``); ``memory`` its memory policy, read back. What the kernel does not say is None.
     """
 

@@ -75,7 +75,7 @@ class FileSystem(Value):
 
 
 class Cpu(Value):
-    """Processors as the kernel shows them; ``usable`` after affinity and cgroup quota. ``idle_state`` is the deepest
+    """CPUs as the kernel shows them; ``usable`` after affinity and cgroup quota. ``idle_state`` is the deepest
     sleep they are allowed, ``idle_wake_us`` the microseconds it takes to wake up from it, as the driver states them."""
 
     model: str

@@ -7,9 +7,9 @@ from pydantic import Field
 from strata.model.base import CommandLine, Value
 
 EVENT_NS = 170.0
-"""What the kernel spends on one recorded event, in ns of the processor it happens on (docs/journal, 2026-11-21)."""
+"""What the kernel spends on one recorded event, in ns of the CPU it happens on (docs/journal, 2026-11-21)."""
 COST_LIMIT = 0.03
-"""A trace that takes more of a processor, or adds more to an I/O, than this says so."""
+"""A trace that takes more of a CPU, or adds more to an I/O, than this says so."""
 
 
 class Times(Value):
@@ -228,7 +228,7 @@ class Losses(Value):
 
 
 class Recorder(Value):
-    """What recording took: processor time of the reading thread over the window, pages and records it read."""
+    """What recording took: CPU time of the reading thread over the window, pages and records it read."""
 
     cpu_ns: int
     wall_ns: int
@@ -248,12 +248,12 @@ class TraceRecording(Value):
 
     @property
     def reader_share(self) -> float:
-        """Of one processor, for reading."""
+        """Of one CPU, for reading."""
         return self.recorder.cpu_ns / self.recorder.wall_ns if self.recorder.wall_ns else 0.0
 
     @property
     def event_share(self) -> float:
-        """Of one processor, for writing the events: their number times what one was measured to cost."""
+        """Of one CPU, for writing the events: their number times what one was measured to cost."""
         return self.recorder.records * EVENT_NS / self.recorder.wall_ns if self.recorder.wall_ns else 0.0
 
 

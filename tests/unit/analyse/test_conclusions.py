@@ -121,14 +121,14 @@ def test_small_reads_fill_the_processors_of_the_server_and_large_ones_nothing_th
     assert large is not None and (large.cause, large.standing) == (None, Standing.OPEN)
     assert "saturated at 16.4 GB/s, and no resource in these figures is saturated" in large.says
     assert large.numbers["used.wire"] == pytest.approx(16.4 / (3 * 54 / 8), rel=0.01)
-    assert "the utilisation of the server's processors" in large.missing
+    assert "the utilisation of the server's CPUs" in large.missing
 
 
 def test_the_mixed_load_is_not_given_what_was_measured_of_the_reads() -> None:
     """Its server is not printed: "similar to read" is likely, and is said as that."""
     found = of_series(smb(), "random 60/40, 8 KiB")
     assert found is not None and (found.cause, found.standing) == (None, Standing.OPEN)
-    assert f"the server's processors are saturated in {READS}, and not printed here" in found.because
+    assert f"the server's CPUs are saturated in {READS}, and not printed here" in found.because
 
 
 def test_the_resource_that_a_text_names_has_to_be_full_in_its_figures() -> None:
@@ -171,7 +171,7 @@ def test_swapping_the_two_sides_swaps_the_cause(noise: float) -> None:
 
 
 def test_what_still_grows_is_not_limited_by_what_is_busy() -> None:
-    """Threads that poll keep processors busy from the first row on, and the rate doubles all the same."""
+    """Threads that poll keep CPUs busy from the first row on, and the rate doubles all the same."""
     assert of_series(scaled([60e3, 120e3, 238e3, 470e3, 930e3], [99.0] * 5, ROOM), READS) is None
 
 

@@ -318,7 +318,7 @@ def thread(ops: int, pinned: str | None = None, cpus: str = "0-1") -> ThreadResu
         (thread(10_000), thread(4_000), "thread 1 did 40 % of the I/Os of thread 0"),
         # Half of next to nothing is chance.
         (thread(10), thread(4), None),
-        (thread(100, "1", "1"), thread(100, "0-1", "1"), "thread 1 was pinned to processors 0-1 but may only run on 1"),
+        (thread(100, "1", "1"), thread(100, "0-1", "1"), "thread 1 was pinned to CPUs 0-1 but may only run on 1"),
         (thread(100, "1", "1"), thread(100, "0", "0"), None),
     ],
 )

@@ -1,6 +1,6 @@
 """A small simulated path with a known limit: truth by construction, by events and not by the formulas under test.
 
-Requests pass, in order: processors of the machine (m servers, a + b·bytes each), the wire there (one server, bytes ÷
+Requests pass, in order: CPUs of the machine (m servers, a + b·bytes each), the wire there (one server, bytes ÷
 rate), the layer's delay, a request budget (one token each 1/C), a lock (one server), the medium (c servers, lognormal
 service), and leave. A closed loop of N requests issues the next when one leaves.
 """
@@ -53,7 +53,7 @@ class _Station:
 
 @cache
 def run(path: Path, n: int, size: int, writes: bool, sequential: bool) -> tuple[float, float, float]:
-    """(IOPS, mean seconds, processor busy share) of a closed loop of ``n`` requests of ``size`` bytes."""
+    """(IOPS, mean seconds, CPU busy share) of a closed loop of ``n`` requests of ``size`` bytes."""
     rng = random.Random(f"{path} {n} {size} {writes} {sequential}")
     cores, wire, lock, medium = _Station(path.cores), _Station(1), _Station(1), _Station(path.servers)
     tokens = 0.0

@@ -82,7 +82,7 @@ def test_to_move_to_where_a_limit_does_not_bind_confirms_none() -> None:
 
 
 def test_an_experiment_made_for_another_cause_refutes_nothing_that_a_counter_shows() -> None:
-    """As seen on a machine of two cores: two threads on the file system cost processor time, and fell with it."""
+    """As seen on a machine of two cores: two threads on the file system cost CPU time, and fell with it."""
     told = Prediction(metric="ratio", low=0.8, high=1.25, unit="ratio", layer="share", cause="processors", idle=True)
     other = told.model_copy(update={"low": 0.2, "high": 0.75, "cause": "reordering", "idle": False})
     stands = Opinion(Cause.PROCESSORS, True, "", weight=Weight.SHOWN, layer="share")

@@ -16,7 +16,7 @@ from .known import SCENES
 
 
 def pair() -> tuple[Analysis, Named, Named]:
-    """Processors blamed for the deep cells; a cap, sure enough, for another one where they have headroom."""
+    """CPUs blamed for the deep cells; a cap, sure enough, for another one where they have headroom."""
     scene = SCENES["capped-target"]
     analysis = scene.analysis(seed=1, sd=0.03)
     found = diagnose(scene.stack, analysis).findings[0]

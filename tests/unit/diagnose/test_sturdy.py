@@ -121,7 +121,7 @@ def test_a_neighbour_on_the_processors_is_not_taken_for_the_layer(name: str) -> 
 
 
 def with_processors(analysis: Analysis, busy: dict[str, float]) -> Analysis:
-    """The same figures on two processors that are this busy at each layer."""
+    """The same figures on two CPUs that are this busy at each layer."""
     cells = []
     for cell in analysis.cells:
         share = busy[cell.layer]

@@ -66,4 +66,4 @@ def test_the_file_system_between_is_not_blamed_for_the_share() -> None:
     scene = SCENES["everyday"]
     found = diagnose(scene.stack, scene.analysis(seed=2, sd=0.03))
     assert {f.layer for f in found.findings} == {"share"}
-    assert "processor time here" in found.verdict.explanation
+    assert "CPU time here" in found.verdict.explanation

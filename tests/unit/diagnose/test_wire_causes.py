@@ -39,7 +39,7 @@ def test_latency_is_shown_by_the_connections_own_round_trip_with_a_prediction_fo
 
 
 def test_a_round_trip_that_makes_two_thirds_of_the_loss_is_enough() -> None:
-    """Processors of both ends add to it: no constant time fits, and the round trip is seen all the same."""
+    """CPUs of both ends add to it: no constant time fits, and the round trip is seen all the same."""
     part, whole = (seen("far-wire", connection(*trips), connection(0.0)) for trips in ((3.3e-3, 4e-3), (5e-3, 6e-3)))
     assert part.verdict.cause is whole.verdict.cause is Cause.WIRE_LATENCY
     assert 0.5 < part.verdict.confidence < whole.verdict.confidence
@@ -122,7 +122,7 @@ def test_a_second_cause_that_another_explains_as_well_is_not_said() -> None:
 
 
 def server(thread: float, waits: float, own: float = 0.0, cores: float = 0.3) -> Counters:
-    """A server of n1 with its busiest thread, its threads that wait for a processor, and those of the generator."""
+    """A server of n1 with its busiest thread, its threads that wait for a CPU, and those of the generator."""
     return lambda cell: {
         "server_cpu_seconds{mode=user,node=n1,process=nbdkit}": cores,
         "server_busiest_thread{node=n1,process=nbdkit}": thread,
@@ -146,7 +146,7 @@ def test_a_thread_with_room_and_one_that_is_as_busy_below_are_not(above: float, 
 def test_a_server_that_waits_for_a_processor_is_named_where_its_group_cannot_be_read() -> None:
     found = seen("slow-service", server(0.06, 0.6), server(0.0, 0.0))
     assert (found.verdict.layer, found.verdict.cause) == ("path", Cause.PROCESSORS)
-    assert "nbdkit of n1 waits for a processor" in found.verdict.headline
+    assert "nbdkit of n1 waits for a CPU" in found.verdict.headline
 
 
 def test_a_client_that_waits_for_a_processor_is_named_before_its_servers() -> None:

@@ -115,7 +115,7 @@ def _flows(layer: str, w: Workload) -> tuple[Flow, ...]:
 
 
 def _cycles(layer: str, w: Workload, iops: float) -> tuple[CycleCost, ...]:
-    source = "processor time × clock (2.70 GHz, as cpufreq reads it)"
+    source = "CPU time × clock (2.70 GHz, as cpufreq reads it)"
     ends = {"machine": 52_000.0, "server smbd": 31_000.0} if layer == "share" else {"machine": 21_000.0}
     return tuple(
         CycleCost(

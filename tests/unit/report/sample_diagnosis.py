@@ -83,7 +83,7 @@ def wire_limits(share: str = "share") -> Diagnosis:
             explanation=(
                 "Sequential reads fall to 21 % of what the file system gives, and every pattern that asks for more than"
                 " 110 MiB/s stops at that rate whatever its block size. The disk is idle two thirds of the time and the"
-                " processors are below 35 %. Depth 1 loses 94 µs to the round trip, which is a second, smaller cost."
+                " CPUs are below 35 %. Depth 1 loses 94 µs to the round trip, which is a second, smaller cost."
             ),
             next_step=(
                 "Give the share a second link or a faster one: expect sequential reads near 500 MiB/s,"

@@ -101,7 +101,7 @@ def survey() -> Survey:
             Notice(
                 severity=Severity.WARNING,
                 code="governor",
-                what="the processors run under the powersave governor",
+                what="the CPUs run under the powersave governor",
                 why="short requests wait for a clock that has yet to rise: latency at depth 1 reads too high",
                 next_step="cpupower frequency-set -g performance, and measure again",
             ),

@@ -1,4 +1,4 @@
-"""The client has too little processor time: it cannot ask for more."""
+"""The client has too little CPU time: it cannot ask for more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server has too little processor time: requests wait for it while wire and disk are idle."""
+"""The server has too little CPU time: requests wait for it while wire and disk are idle."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from strata_lab.specification import specification
 from strata_lab.stacks import Options
 
 MODEL = "c=4 svc=800 bw=250"
-"""Four servers of 0.8 ms: 5000 I/Os a second at any depth from 4, and little enough that two processors keep up."""
+"""Four servers of 0.8 ms: 5000 I/Os a second at any depth from 4, and little enough that two CPUs keep up."""
 
 OPTIONS = {
     "fs": ("ext4", "ext4, xfs or btrfs"),

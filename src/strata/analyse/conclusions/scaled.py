@@ -27,8 +27,8 @@ NAME, ORDER = "scaled", 20
 READS = frozenset({"iops", "rate", "size", "threads", "busy"})
 CAUSES = {SERVER: Cause.PROCESSORS, CLIENT: Cause.CLIENT_PROCESSORS, WIRE: Cause.WIRE_BANDWIDTH, DEVICE: Cause.MEDIUM}
 WORDS = {
-    SERVER: "the server's processors",
-    CLIENT: "the client's processors",
+    SERVER: "the server's CPUs",
+    CLIENT: "the client's CPUs",
     WIRE: "the wire",
     DEVICE: "the device",
 }
@@ -51,7 +51,7 @@ def conclude(table: Table) -> Iterator[Conclusion]:
 
 
 def named(resource: str) -> str:
-    """``the server's processors``."""
+    """``the server's CPUs``."""
     return WORDS.get(resource, resource)
 
 
@@ -115,10 +115,10 @@ def _tell(unknown: Sequence[str], alike: str | None) -> str:
     if alike is not None:
         return f"Read {named(alike)} in these rows as well."
     if WIRE not in unknown:
-        return "Read the processors of the server and the queue of the devices in the last row."
+        return "Read the CPUs of the server and the queue of the devices in the last row."
     return (
         "Take one link away: if the wire is the limit, the rate falls by its share, otherwise by less. Read the "
-        "server's processors in the last row."
+        "server's CPUs in the last row."
     )
 
 

@@ -1,7 +1,7 @@
 """Counters were sampled.
 
 What it claims
-    Processor time and the block device were sampled throughout the run, no counter was reset in between, and the wall
+    CPU time and the block device were sampled throughout the run, no counter was reset in between, and the wall
     clock was not set.
 Why it matters
     Without samples a cause can be neither confirmed nor ruled out.
@@ -41,7 +41,7 @@ def of_run(run: RunView) -> Iterator[Flag]:
         return
     absent = []
     if all(c.cpu_busy is None for c in run.cells):
-        absent.append("processor time")
+        absent.append("CPU time")
     if run.devices and all(c.device_in_flight is None for c in run.cells):
         absent.append("the block device")
     for event in islice(events([r for c in run.cells for r in run.of(c).results]), MOST):

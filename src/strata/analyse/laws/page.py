@@ -75,7 +75,7 @@ _LABELS = (
     ("`owner`, `disk`", "whether the node owns the volume (`yes`, `no`); whether the disk is called `physical`"),
     ("`test`", "pairs a planned row with the measured one"),
     ("`ranges`", "`own` where each thread writes a range of its own"),
-    ("`pinned`", "processors that the generator was pinned to (of the whole table)"),
+    ("`pinned`", "CPUs that the generator was pinned to (of the whole table)"),
     ("`constant`, `order`", "of a said row: the column called constant; the claimed order of the patterns"),
     (
         "`of`, `scaled`",

@@ -1,12 +1,12 @@
-"""The busiest processor is not a pinned one.
+"""The busiest CPU is not a pinned one.
 
 What it claims
-    Where a load generator is pinned to processors, one of them is the busiest.
+    Where a load generator is pinned to CPUs, one of them is the busiest.
 Why it matters
     If another one is, something else runs there (interrupts of the device, a neighbour, threads of the file system),
-    and the processor time of the pinned ones is not the cost of the I/O.
+    and the CPU time of the pinned ones is not the cost of the I/O.
 Evidence
-    Busy shares by processor and the list of pinned ones.
+    Busy shares by CPU and the list of pinned ones.
 What rules it out
     Differences within rounding; no pinning.
 Source
@@ -21,13 +21,13 @@ from strata import units
 from strata.analyse.laws.base import flag, measured
 from strata.model.figures import Flag, Table
 
-NAME, TITLE, ORDER = "pinned", "busiest processor", 210
-SAYS = "the busiest processor is not one that the generator was pinned to"
+NAME, TITLE, ORDER = "pinned", "busiest CPU", 210
+SAYS = "the busiest CPU is not one that the generator was pinned to"
 NEXT = "Check which interrupts and threads run there, and add their time to the cost of an I/O."
 
 
 def check(table: Table) -> Iterator[Flag]:
-    """The processor that is busier than every pinned one."""
+    """The CPU that is busier than every pinned one."""
     pinned = set(table.words.get("pinned", "").split())
     rows = [r for r in measured(table, "busy") if r.words.get("cpu", "").isdigit()]
     inside = [r for r in rows if r.words["cpu"] in pinned]
@@ -38,6 +38,6 @@ def check(table: Table) -> Iterator[Flag]:
     if other.figures["busy"].bounds()[0] <= ours.figures["busy"].bounds()[1]:
         return
     shares = {"other": other.figures["busy"].base, "pinned": ours.figures["busy"].base}
-    text = f"processor {other.words['cpu']} is the busiest with {units.percent(shares['other'])}; the busiest of the "
+    text = f"CPU {other.words['cpu']} is the busiest with {units.percent(shares['other'])}; the busiest of the "
     text += f"pinned ones ({', '.join(sorted(pinned))}) has {units.percent(shares['pinned'])}"
     yield flag(other, text, column="busy", numbers=shares)

@@ -24,7 +24,7 @@ from strata.model.figures import Flag, Row, Table
 
 NAME, TITLE, ORDER = "scaling", "more than linear", 200
 SAYS = "more than n times the rate from n threads"
-NEXT = "Measure the first point again, longer, and compare the processor time per byte."
+NEXT = "Measure the first point again, longer, and compare the CPU time per byte."
 
 
 def check(table: Table) -> Iterator[Flag]:

@@ -1,11 +1,11 @@
-"""Equal threads get equal service, on the processors they were pinned to.
+"""Equal threads get equal service, on the CPUs they were pinned to.
 
 What it claims
     No thread of a measurement did less than half of the I/Os of another, and each ran where it was pinned.
 Why it matters
-    A thread that gets less service had another processor, path or queue: the total hides two different systems.
+    A thread that gets less service had another CPU, path or queue: the total hides two different systems.
 Evidence
-    The I/Os of each thread over all rounds, and the processors the kernel allows it to run on.
+    The I/Os of each thread over all rounds, and the CPUs the kernel allows it to run on.
 What rules it out
     Counts so small that they differ by chance; threads that had different targets.
 Source
@@ -57,7 +57,7 @@ def _unequal(cell: CellRounds) -> list[str]:
         return []
     return [
         f"thread {least} did {units.percent(few / many, 2)} of the I/Os of thread {most} ({units.count(few)} against "
-        f"{units.count(many)}): they did not have the same processors, path or queue"
+        f"{units.count(many)}): they did not have the same CPUs, path or queue"
     ]
 
 
@@ -66,7 +66,7 @@ def _elsewhere(cell: CellRounds) -> list[str]:
         for number, thread in enumerate(one.result.threads if one.result is not None else ()):
             if thread.pinned is not None and thread.cpus and thread.cpus != thread.pinned:
                 return [
-                    f"thread {number} was pinned to processors {thread.pinned} but may only run on {thread.cpus}: "
+                    f"thread {number} was pinned to CPUs {thread.pinned} but may only run on {thread.cpus}: "
                     "the process is not allowed on the others (cpuset)"
                 ]
     return []

@@ -1,11 +1,11 @@
-"""The client's processors.
+"""The client's CPUs.
 
 What it claims
-    The client has too little processor time to issue more I/O: its threads are runnable but wait for a processor.
+    The client has too little CPU time to issue more I/O: its threads are runnable but wait for a CPU.
 Why it matters
     The storage is faster than it looks from this client. Tuning the server, the wire or the disk changes nothing.
 Evidence it needs
-    Operational: the load generator's own threads wait for a processor, and their waits explain 60 % of the loss. They
+    Operational: the load generator's own threads wait for a CPU, and their waits explain 60 % of the loss. They
     wait longer than the servers' threads, and less in the same cells below. Differential: the loss.
 What rules it out
     A load generator that hardly waits; servers that wait longer; the same waits below.
@@ -14,7 +14,7 @@ What to do next
 How sure
     By the part of the loss that the waits explain.
 Example
-    The client may use a hundredth of a processor: it runs for 10 ms of each second and is runnable for 900 ms more.
+    The client may use a hundredth of a CPU: it runs for 10 ms of each second and is runnable for 900 ms more.
 Source
     The kernel's scheduler statistics (Documentation/scheduler/sched-stats: time spent waiting to run).
 """
@@ -45,7 +45,7 @@ def judge_pair(pair: Pair) -> Opinion | None:
         return Opinion(
             CAUSE,
             False,
-            f"its threads wait for a processor for at most {units.percent(most, 2)} of the time",
+            f"its threads wait for a CPU for at most {units.percent(most, 2)} of the time",
             strength=most,
         )
     own = max(w.own for _, w in seen)
@@ -53,12 +53,12 @@ def judge_pair(pair: Pair) -> Opinion | None:
         CAUSE,
         view,
         [f.point for f in found],
-        f"in {len(found)} of {len(slow)} slow workloads the client's threads wait for a processor "
+        f"in {len(found)} of {len(slow)} slow workloads the client's threads wait for a CPU "
         f"longer than the servers' threads. {rows.said(max(found, key=lambda f: f.share * f.point.loss))}",
-        title=f"the client waits for a processor, {units.significant(own, 2)} threads at a time",
-        explanation="The threads that issue the I/O are runnable but wait for a processor: this explains "
+        title=f"the client waits for a CPU, {units.significant(own, 2)} threads at a time",
+        explanation="The threads that issue the I/O are runnable but wait for a CPU: this explains "
         f"{units.percent(cover, 2)} of the loss.",
-        next_step="Give the client more processor time (fewer neighbours, more cores, a higher quota of its control "
+        next_step="Give the client more CPU time (fewer neighbours, more cores, a higher quota of its control "
         "group), or use larger requests; a faster server, wire or disk would not help.",
         strength=cover,
         lead=10 * cover,

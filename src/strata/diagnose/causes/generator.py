@@ -6,7 +6,7 @@ Why it matters
     All layers then look alike, and all of them look too slow.
 Evidence it needs
     Operational: at least 80 % of the IOPS that the load generator reaches on a null endpoint at the same depth and
-    size; or its own control group used up a quota of processor time in at least half of the periods (then the ceiling,
+    size; or its own control group used up a quota of CPU time in at least half of the periods (then the ceiling,
     measured under the same quota, says nothing). Differential: the layers agree there (each is as fast as the load
     generator).
 What rules it out
@@ -72,7 +72,7 @@ def observation(analysis: Analysis, cells: Iterable[CellSummary]) -> Evidence | 
     cells = tuple(cells)
     if (held := starved(cells)) is not None:
         return operational(
-            f"Strata's control group {held[0].group} was throttled by its processor quota in "
+            f"Strata's control group {held[0].group} was throttled by its CPU quota in "
             f"{units.percent(held[1], 2)} of the periods (median of {len(cells)} workloads)",
             cells,
         )

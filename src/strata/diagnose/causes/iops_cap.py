@@ -8,7 +8,7 @@ Why it matters
     help.
 Evidence it needs
     Differential: X = min(uncapped IOPS, C) with one C over block sizes, patterns and depths, compared with the layer
-    below or with the layer's own specification. Operational: requests wait while processors are idle. Without a
+    below or with the layer's own specification. Operational: requests wait while CPUs are idle. Without a
     specification, by the device's own shape: at least three workloads with 8 or more outstanding requests, random and
     sequential, whose block sizes differ eightfold, give the same IOPS within a tenth, and C times the time of one
     request is no whole number.

@@ -2,20 +2,20 @@
 
 What it claims
     The layer spends a fixed time on each request (protocol, copies, a lock, one service thread) that is neither the
-    wire's round trip nor a busy processor.
+    wire's round trip nor a busy CPU.
 Why it matters
     It affects small requests most. Check the layer's own settings (threads, queues, copies).
 Evidence it needs
     Differential: a constant time per request, in parallel or one at a time, explains the loss. Operational: the
-    requests wait above the layer below, processors have headroom, the handshake's round trip is far shorter.
+    requests wait above the layer below, CPUs have headroom, the handshake's round trip is far shorter.
 What rules it out
-    A round trip of the same length; busy processors; a time that grows with the block size.
+    A round trip of the same length; busy CPUs; a time that grows with the block size.
 What to do next
     More service threads or queues, or larger requests.
 How sure
     By the part of the loss that is explained, and by how much better it fits than the other shapes.
 Example
-    Every request takes 1.2 ms longer at any depth, while the handshake's round trip is 40 µs and the processors are
+    Every request takes 1.2 ms longer at any depth, while the handshake's round trip is 40 µs and the CPUs are
     idle.
 Source
     Microsoft, Cluster Shared Volume: a systematic approach to finding bottlenecks (a layer whose latency exceeds the

@@ -1,7 +1,7 @@
-"""A processor quota.
+"""A CPU quota.
 
 What it claims
-    A control group lets a server of this layer run only part of the time; the processors themselves may be idle.
+    A control group lets a server of this layer run only part of the time; the CPUs themselves may be idle.
 Why it matters
     The machine looks idle while the server is throttled. It is a setting of a container, slice or virtual machine,
     and raising it costs nothing.
@@ -15,7 +15,7 @@ What to do next
 How sure
     By the share of the loss in such cells, and by how often the group was throttled.
 Example
-    The server may use a twentieth of a processor: sequential reads of 128 KiB fall from 6 592 to 391 IOPS, and it is
+    The server may use a twentieth of a CPU: sequential reads of 128 KiB fall from 6 592 to 391 IOPS, and it is
     throttled in all of its periods.
 Source
     The kernel's cgroup documentation (cpu.stat: nr_periods, nr_throttled).
@@ -44,7 +44,7 @@ def judge_pair(pair: Pair) -> Opinion:
     view, slow = pair.view, pair.view.affected
     known = [(p, q) for p in slow if (q := next((q for q in p.upper.resources.quotas if not q.own), None)) is not None]
     if not known:
-        return Opinion(CAUSE, None, "no visible process of the path has a processor quota")
+        return Opinion(CAUSE, None, "no visible process of the path has a CPU quota")
     held = [(p, q) for p, q in known if q.share >= LEAST_HELD and _below(p, q) * MORE_THAN_BELOW <= q.share]
     cover = sum(p.loss for p, _ in held) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
@@ -61,7 +61,7 @@ def judge_pair(pair: Pair) -> Opinion:
         f"in {len(held)} of {len(slow)} slow workloads {one.where} is throttled in "
         f"{units.percent(share, 2)} of the periods of its group (median); with the same workloads on "
         f"{view.below.name} in {units.percent(float(np.median([_below(p, q) for p, q in held])), 2)}",
-        title=f"a processor quota throttles {one.where}",
+        title=f"a CPU quota throttles {one.where}",
         explanation=f"The control group {one.group} used up its quota in {units.percent(share, 2)} of its periods; "
         "it is stopped until the next period.",
         next_step="Raise the quota of that group (CPUQuota=, cpu.max, a container's limit); more depth gains nothing.",

@@ -1,24 +1,24 @@
-"""The processors.
+"""The CPUs.
 
 What it claims
-    In the slow cells the processors of this machine are saturated; a request of this layer costs processor time.
+    In the slow cells the CPUs of this machine are saturated; a request of this layer costs CPU time.
 Why it matters
     A faster disk or wire changes nothing; fewer copies, larger requests or more cores do.
 Evidence it needs
-    Operational: threads of a server are runnable but wait for a processor. They wait longer than those of the load
+    Operational: threads of a server are runnable but wait for a CPU. They wait longer than those of the load
     generator and than in the same cells below, and their waits explain 60 % of the loss, 25 % by the waits of each
-    request's own thread alone. Or, in the cells that hold 60 % of the loss: the processors are saturated (busy share
-    at least 85 %, or one processor at least 95 %, with a cell somewhere in the run below 70 %), or the time that the
-    layer adds to a request is processor time (see `working`). In either case the cells are clearly busier (8 points)
+    request's own thread alone. Or, in the cells that hold 60 % of the loss: the CPUs are saturated (busy share
+    at least 85 %, or one CPU at least 95 %, with a cell somewhere in the run below 70 %), or the time that the
+    layer adds to a request is CPU time (see `working`). In either case the cells are clearly busier (8 points)
     than the same cells on the layer below, so that it is the layer and not a neighbour. Differential: the loss.
 What rules it out
-    Headroom in the slow cells. Fewer than one thread that waits for a processor while several requests are
+    Headroom in the slow cells. Fewer than one thread that waits for a CPU while several requests are
     outstanding. The same cells below that keep them as busy without being slow. One common rate of bytes over very
-    different block sizes. Processors that are busy in every cell say nothing either way: someone else may use them.
+    different block sizes. CPUs that are busy in every cell say nothing either way: someone else may use them.
 What to do next
     Larger requests, more cores, less copying (a local socket, zero copy), or another machine for the server.
 How sure
-    By the share of the loss in saturated cells, and by how busy the processors are. The remote end's processors are
+    By the share of the loss in saturated cells, and by how busy the CPUs are. The remote end's CPUs are
     seen only when it is this machine.
 Example
     A share over loopback on two cores: both 97 % busy at depth 8 and more, 0.4 of the file system's IOPS.
@@ -49,29 +49,29 @@ SIDES = ("full",)
 FULL, ONE_FULL, QUIET, LEAST_COVER = 0.85, 0.95, 0.70, 0.6
 MORE_THAN_BELOW, ONE_RATE = 0.08, 1.1
 LEAST_WAITING = 1.0
-"""Threads ready to run, mean: processors that limit a deep queue have a queue of their own. A share that polls, or two
-busy threads on two processors, leave none in front of them."""
+"""Threads ready to run, mean: CPUs that limit a deep queue have a queue of their own. A share that polls, or two
+busy threads on two CPUs, leave none in front of them."""
 WORKING = 0.7
-"""Processors at work per added second. Not enough alone: on two processors a share over loopback gave 0.9 to 1.6 at
+"""CPUs at work per added second. Not enough alone: on two CPUs a share over loopback gave 0.9 to 1.6 at
 depth 1 and 1.9 to 2.7 at depth, but a slow wire, a far wire and a cap gave up to 2.0 too, with a neighbour at work
 (216 cells of 30 runs, medians 0.1 to 0.7). What keeps a neighbour from being blamed is `MORE_THAN_BELOW`."""
 
 
 def full(cell: CellSummary) -> bool:
-    """All processors nearly used up, or one of them entirely."""
+    """All CPUs nearly used up, or one of them entirely."""
     return (cell.cpu_busy or 0) >= FULL or (cell.cpu_busiest or 0) >= ONE_FULL
 
 
 def _nobody_waits(point: Point) -> bool:
-    """Several requests are outstanding, and no thread of the generator or of a server waits for a processor."""
+    """Several requests are outstanding, and no thread of the generator or of a server waits for a CPU."""
     seen = ready.waiting(point.upper)
     return point.n > 1 and seen is not None and seen.own + seen.served < LEAST_WAITING
 
 
 def working(point: Point) -> float | None:
-    """How many processors are at work during the time that the layer adds between two requests.
+    """How many CPUs are at work during the time that the layer adds between two requests.
 
-    Added processor time per request ÷ added time from one request to the next (1/X here − 1/X below). Where a layer
+    Added CPU time per request ÷ added time from one request to the next (1/X here − 1/X below). Where a layer
     makes requests wait (a wire, a cap, a far end) this is near 0; where it makes them work it is 1 or more.
     """
     here, there = cost_ns(point.upper), cost_ns(point.lower)
@@ -85,7 +85,7 @@ def judge_pair(pair: Pair) -> Opinion:
 
 
 def _waited_for(pair: Pair) -> Opinion | None:
-    """A server's threads are ready to run, and wait: the processors are short for it, whoever has them."""
+    """A server's threads are ready to run, and wait: the CPUs are short for it, whoever has them."""
     view, slow = pair.view, pair.view.affected
     found = ready.predicted(slow)
     cover = ready.explains(found, slow)
@@ -102,12 +102,12 @@ def _waited_for(pair: Pair) -> Opinion | None:
         CAUSE,
         view,
         [f.point for f in mine],
-        f"in {len(mine)} of {len(slow)} slow workloads servers wait for a processor, which "
+        f"in {len(mine)} of {len(slow)} slow workloads servers wait for a CPU, which "
         f"explains {units.percent(cover, 2)} of the loss. {rows.said(worst)}",
-        title=f"{who} waits for a processor during {share} of a request's time",
+        title=f"{who} waits for a CPU during {share} of a request's time",
         explanation=f"Each second, the threads of {who} run for {units.significant(seen.server.cores, 2)} s and wait "
-        f"{units.significant(seen.served, 2)} s for a processor, added up, in {worst.point.workload.label}.",
-        next_step=f"Give {who} more processor time: fewer neighbours on its processors, a higher quota or weight of "
+        f"{units.significant(seen.served, 2)} s for a CPU, added up, in {worst.point.workload.label}.",
+        next_step=f"Give {who} more CPU time: fewer neighbours on its CPUs, a higher quota or weight of "
         "its control group, more cores. A faster wire or disk would not help.",
         strength=cover,
         lead=10 * cover,
@@ -116,11 +116,11 @@ def _waited_for(pair: Pair) -> Opinion | None:
 
 
 def _used_up(pair: Pair) -> Opinion:
-    """This machine's processors are used up, or what the layer adds to a request is their work."""
+    """This machine's CPUs are used up, or what the layer adds to a request is their work."""
     view, slow = pair.view, pair.view.affected
     shares = observe.busy(slow)
     if not shares:
-        return Opinion(CAUSE, None, "the processors were not read", missing=("processor counters",))
+        return Opinion(CAUSE, None, "the CPUs were not read", missing=("CPU counters",))
     at_work = [p for p in slow if not _nobody_waits(p)]
     saturated = [p for p in at_work if full(p.upper) or (working(p) or 0) >= WORKING]
     cover = sum(p.loss for p in saturated) / sum(p.loss for p in slow)
@@ -133,9 +133,7 @@ def _used_up(pair: Pair) -> Opinion:
     everywhere = all(full(c) for c in cells if c.cpu_busy is not None)
     spent_there = sum(p.loss for p in at_work if (working(p) or 0) >= WORKING) / sum(p.loss for p in slow)
     if spent_there < LEAST_COVER and (quiet >= QUIET or everywhere):
-        why = (
-            f"the processors were at least {units.percent(quiet, 2)} busy in every workload, also where nothing is slow"
-        )
+        why = f"the CPUs were at least {units.percent(quiet, 2)} busy in every workload, also where nothing is slow"
         return Opinion(CAUSE, None, why, missing=("an otherwise idle machine",))
     more = _more_than_below(saturated)
     if more is not None and more < MORE_THAN_BELOW:
@@ -152,13 +150,13 @@ def _used_up(pair: Pair) -> Opinion:
     return Opinion(
         CAUSE,
         weight=Weight.SHOWN,
-        title=f"the processors are {units.percent(used, 2)} busy"
+        title=f"the CPUs are {units.percent(used, 2)} busy"
         if used_up
-        else f"its requests cost processor time, {units.percent(used, 2)} busy",
+        else f"its requests cost CPU time, {units.percent(used, 2)} busy",
         explanation=(
-            f"The same processors serve {view.layer.name} and generate the load; they are saturated."
+            f"The same CPUs serve {view.layer.name} and generate the load; they are saturated."
             if used_up
-            else f"What {view.layer.name} adds to a request is processor time, not waiting."
+            else f"What {view.layer.name} adds to a request is CPU time, not waiting."
         )
         + _cost(saturated, view.below.name),
         next_step="Use larger requests, give the layer more cores, or run its server on another machine.",
@@ -168,8 +166,8 @@ def _used_up(pair: Pair) -> Opinion:
         evidence=(
             observe.slower(view),
             operational(
-                f"in {len(saturated)} of {len(slow)} slow workloads the added time is processor "
-                f"time ({units.percent(used, 2)} busy): the processors work {units.significant(spent, 2)} of each "
+                f"in {len(saturated)} of {len(slow)} slow workloads the added time is CPU "
+                f"time ({units.percent(used, 2)} busy): the CPUs work {units.significant(spent, 2)} of each "
                 f"added second; the quietest workload of the run leaves {units.percent(1 - quiet, 2)} idle",
                 tuple(view.cell(p) for p in saturated),
             ),
@@ -178,7 +176,7 @@ def _used_up(pair: Pair) -> Opinion:
 
 
 def _more_than_below(points: list[Point]) -> float | None:
-    """How much busier the processors are than in the same cells below, median; None where that was not read.
+    """How much busier the CPUs are than in the same cells below, median; None where that was not read.
 
     A neighbour's work is in both. What this layer needs is in its own cells alone.
     """
@@ -190,7 +188,7 @@ def _more_than_below(points: list[Point]) -> float | None:
 def _one_rate(slow: tuple[Point, ...]) -> float | None:
     """The bytes per second that cells of very different block size have in common, where they do.
 
-    What a request costs the processor hardly grows with its size, so saturated processors give no such figure.
+    What a request costs the CPU hardly grows with its size, so saturated CPUs give no such figure.
     """
     slowest = [p for p in slow if p.n > 1]
     rates = [p.x * p.bs for p in slowest]
@@ -205,14 +203,14 @@ def _cost(points: list[Point], below: str) -> str:
         here, there = cost_ns(p.upper), cost_ns(p.lower)
         if here and there and here > there:
             return (
-                f" A request costs {units.duration(here)} of processor time here and "
+                f" A request costs {units.duration(here)} of CPU time here and "
                 f"{units.duration(there)} on {below} ({p.workload.label})."
             )
     return ""
 
 
 def cost_ns(cell: CellSummary) -> float | None:
-    """Processor time per I/O over the whole machine, ns (cycles per byte without the clock)."""
+    """CPU time per I/O over the whole machine, ns (cycles per byte without the clock)."""
     modes = cell.readings.each(cpu.SECONDS, "mode", node=None)
     spent = sum(seconds for (mode,), seconds in modes.items() if mode not in cpu.IDLE_MODES)
     return spent / cell.iops.value * 1e9 if spent > 0 else None

@@ -4,7 +4,7 @@ What it claims
     The layer sends a sequential stream to the device in another order than the layer below does, and the device takes
     longer for each request because of that.
 Why it matters
-    The device, the wire and the processors are all healthy. A rotating medium (or one whose writes should be
+    The device, the wire and the CPUs are all healthy. A rotating medium (or one whose writes should be
     sequential) loses most of its speed through the order alone. Random workloads are not affected.
 Evidence it needs
     Operational: a trace of both layers' cells at the same device. In the slow sequential cells at least 5 % more of

@@ -1,15 +1,15 @@
 """One thread.
 
 What it claims
-    One thread of a server does all of the work and is saturated, while processors of the same machine are idle.
+    One thread of a server does all of the work and is saturated, while CPUs of the same machine are idle.
 Why it matters
     More cores gain nothing, and the machine looks idle. More threads, connections, queues or servers help.
 Evidence it needs
     Operational: in slow cells with 60 % of the loss, the busiest thread of one server takes at least 85 % of a
-    processor (the median of those cells), at least half a processor of its node is idle, and in the same cells below
+    CPU (the median of those cells), at least half a CPU of its node is idle, and in the same cells below
     the thread takes at most half as much. Differential: the loss.
 What rules it out
-    A busiest thread with headroom; processors that are all busy; a thread that is as busy below.
+    A busiest thread with headroom; CPUs that are all busy; a thread that is as busy below.
 What to do next
     More connections or service threads; where the server has one thread by design, several servers or another one.
 How sure
@@ -55,7 +55,7 @@ def judge_pair(pair: Pair) -> Opinion | None:
         return Opinion(
             CAUSE,
             False,
-            f"the busiest thread of {server.name} uses at most {share} of a processor",
+            f"the busiest thread of {server.name} uses at most {share} of a CPU",
             strength=server.busiest_thread or 0.0,
         )
     server = full[0][1]
@@ -67,10 +67,10 @@ def judge_pair(pair: Pair) -> Opinion | None:
         view,
         [p for p, _ in full],
         f"in {len(full)} of {len(slow)} slow workloads the busiest thread of {who} uses "
-        f"{units.percent(middle, 2)} of a processor (median), and at least half a processor is idle",
+        f"{units.percent(middle, 2)} of a CPU (median), and at least half a CPU is idle",
         title=f"one thread of {who} does all the work and is {units.percent(middle, 2)} busy",
         explanation=f"In {len(full)} of {len(slow)} slow workloads one thread of {who} is saturated while other "
-        "processors are idle. More depth and more cores gain nothing.",
+        "CPUs are idle. More depth and more cores gain nothing.",
         next_step=f"Use more connections, or give {who} more service threads, or run several servers of it.",
         strength=cover,
         lead=10 * cover * middle,
@@ -84,7 +84,7 @@ def _busiest(cell: CellSummary) -> ServerProcess | None:
 
 
 def _full(point: Point, server: ServerProcess) -> bool:
-    """Whether its thread has nothing left here and has below, while the node has processors that are idle."""
+    """Whether its thread has nothing left here and has below, while the node has CPUs that are idle."""
     idle = [p for p in point.upper.resources.processors if p.node in (server.node, None)]
     # A namespace has the processors of its machine.
     room = max(((1 - p.busy) * p.count for p in idle[-1:]), default=0.0)

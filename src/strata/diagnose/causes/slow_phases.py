@@ -9,7 +9,7 @@ Evidence it needs
     Differential: two alternating levels in at least half of the layer's workloads, in phases of one length, also with
     one request at a time. Operational: the times of the requests form two groups that are as far apart.
 What rules it out
-    A load generator that itself waited for a processor for as long; alternation in deep queues only (then one member
+    A load generator that itself waited for a CPU for as long; alternation in deep queues only (then one member
     of several may delay the others); nothing completed in the slow phases (then they are stalls); the same phases at a
     layer below; phases shorter than four fast requests (requests that started together end together).
 What to do next

@@ -11,7 +11,7 @@ Evidence it needs
     in the same reads below. Differential: the loss.
 What rules it out
     An open window. It says nothing about writes: a server that takes its data slowly closes its window, too. The load
-    generator takes the data that it reads at once, unless its own processor is saturated.
+    generator takes the data that it reads at once, unless its own CPU is saturated.
 What to do next
     Let the receive buffer grow: ``net.ipv4.tcp_rmem`` of the client, no fixed SO_RCVBUF, window scaling that no
     firewall removes. Until then, use more connections, each with a window of its own.

@@ -10,7 +10,7 @@ Evidence it needs
     one request at a time. Operational: a few requests take as long as a stall, the others as long as usual; the device
     has requests in flight meanwhile and completes none (``blockdev_stalled_seconds``).
 What rules it out
-    A load generator that itself waited for a processor for as long; stalls in deep queues only (then the queue delays
+    A load generator that itself waited for a CPU for as long; stalls in deep queues only (then the queue delays
     the others); requests that complete during them (then they are slow phases); the same stalls at a layer below;
     segments that are retransmitted in those cells (then the layer waits for packets that the wire loses).
 What to do next

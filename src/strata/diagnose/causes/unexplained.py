@@ -10,7 +10,7 @@ What rules it out
     Any cause that holds.
 What to do next
     By the fingerprint. Only sequential writes or reads are slow: check the order at the device. Only writes are slow:
-    flushes and write-through. Everything is slow by the same factor: processors of the remote end, extra copies of
+    flushes and write-through. Everything is slow by the same factor: CPUs of the remote end, extra copies of
     the data.
 How sure
     Of the layer as of any other; of the cause not at all, so never above 0.5.

@@ -6,7 +6,7 @@ Why it matters
     Tuning the disk or the file system does not help; only fewer bytes or a faster path do.
 Evidence it needs
     Differential: X = min(X_below, W ÷ size) with one W explains the loss over block sizes and depths; small or shallow
-    workloads lose nothing but size ÷ W per request. Operational: requests wait above the layer below, processors are
+    workloads lose nothing but size ÷ W per request. Operational: requests wait above the layer below, CPUs are
     idle. Where they are counted: packets that queue in front of an interface, and a second one that is idle.
 What rules it out
     Slow cells that carry different bytes per second; a layer without a wire. Not certain where segments are sent again

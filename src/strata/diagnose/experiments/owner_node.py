@@ -19,7 +19,7 @@ from strata.model.experiment import Experiment
 
 ABOUT = frozenset({Cause.REDIRECTED})
 OF_A_NODE = frozenset({Cause.PROCESSORS, Cause.QUOTA, Cause.SINGLE_THREAD, Cause.PER_REQUEST_COST})
-"""Causes of which the other node may be free, as of those on the path: of its processors and servers."""
+"""Causes of which the other node may be free, as of those on the path: of its CPUs and servers."""
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:

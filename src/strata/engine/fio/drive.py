@@ -28,7 +28,7 @@ FATAL = frozenset(
         *(errno.ENOTCONN, errno.ESHUTDOWN, errno.EPIPE, errno.ECONNRESET),
     }
 )
-"""A full target, and a carrier that is lost: fio would go on failing at the speed of the processor."""
+"""A full target, and a carrier that is lost: fio would go on failing at the speed of the CPU."""
 
 
 @dataclass

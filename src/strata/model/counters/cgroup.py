@@ -1,4 +1,4 @@
-"""Control groups: when a processor quota held processes of the path back."""
+"""Control groups: when a CPU quota held processes of the path back."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Processors: time, cycles and clocks."""
+"""CPUs: time, cycles and clocks."""
 
 from __future__ import annotations
 
 from strata.model.counters.counter import Family, Over, Scope
 
 MODES = ("user", "system", "iowait", "irq", "softirq", "steal", "idle")
-"""Of processor time; ``user`` includes nice."""
+"""Of CPU time; ``user`` includes nice."""
 IDLE_MODES = ("idle", "iowait")
-"""Waiting for I/O is idleness: the processor could have done other work."""
+"""Waiting for I/O is idleness: the CPU could have done other work."""
 KERNEL_MODES = ("system", "irq", "softirq")
 RINGS = ("kernel", "user")
 
