@@ -26,7 +26,7 @@ class Gluster:
         self._path = str(address["path"]).encode()
         self._fs = self._api.glfs_new(volume.encode())
         if not self._fs:
-            raise _failed("the library cannot use the volume")
+            raise _failed("the client library cannot use the volume")
         self._api.glfs_set_logging(self._fs, b"/dev/null", LOG_ERRORS)
         self._api.glfs_set_volfile_server(self._fs, b"tcp", host.encode(), PORT)
         if self._api.glfs_init(self._fs) != 0:
