@@ -127,13 +127,13 @@ def test_the_latest_run_of_some_statuses(store):
     store.create_run(sample.run("b", 2, RunStatus.RUNNING))
     store.create_run(sample.run("c", 3, RunStatus.DONE))
 
-    def found(status=None):
-        run = store.latest(status)
+    def found(*status):
+        run = store.latest(*status)
         return run and run.id
 
     assert found() == "c"
     assert found(RunStatus.STOPPED) == "a"
-    assert found((RunStatus.RUNNING, RunStatus.STOPPED)) == "b"
+    assert found(RunStatus.RUNNING, RunStatus.STOPPED) == "b"
     assert found(RunStatus.FAILED) is None
 
 
