@@ -33,9 +33,6 @@ class ClockProbe(Table):
             (clock.OFFSET, (name,)): (_offset(_CLOCKS[name]) - began) / NS_PER_S for name, began in self._began.items()
         }
 
-    def close(self) -> None:
-        self._began = {}
-
 
 def _offset(number: int) -> int:
     """Bracketed: an interruption between the readings would look like a step. The tightest of three."""

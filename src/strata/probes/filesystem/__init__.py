@@ -55,9 +55,5 @@ class FilesystemProbe(Table):
                 found |= {(filesystem.INODES, (path, kind)): n for kind, n in inodes.items()}
         return found
 
-    def close(self) -> None:
-        super().close()
-        self._paths = {}
-
 
 open_probe = FilesystemProbe

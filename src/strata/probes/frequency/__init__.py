@@ -39,9 +39,5 @@ class FrequencyProbe(Table):
         read: Told = {(cpu.FREQUENCY, (number, "cpufreq")): int(text) * 1e3 for number, text in texts if text.isdigit()}
         return read or self._plate
 
-    def close(self) -> None:
-        super().close()
-        self._plate = {}
-
 
 open_probe = FrequencyProbe

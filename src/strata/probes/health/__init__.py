@@ -86,7 +86,7 @@ class HealthProbe(Table):
 
     def __init__(self, devices: Sequence[str], ask: Fetch) -> None:
         super().__init__()
-        self._ask: Fetch | None = ask
+        self._ask = ask
         names = [device.removeprefix("/dev/") for device in devices]
         self._controllers = {name: f"/dev/{m.group()}" for name in names if (m := re.match(r"nvme\d+", name))}
         if not self._controllers:
@@ -95,8 +95,6 @@ class HealthProbe(Table):
 
     def told(self) -> Told:
         found: Told = {}
-        if self._ask is None:
-            return found
         for name, controller in self._controllers.items():
             try:
                 page = self._ask(controller)
@@ -106,10 +104,6 @@ class HealthProbe(Table):
             if len(page) == PAGE_BYTES:
                 found |= {(counter, (name,)): value for counter, value in zip(_FIELDS, parse(page), strict=True)}
         return found
-
-    def close(self) -> None:
-        super().close()
-        self._ask = None
 
 
 def open_probe(scope: ProbeScope) -> Probe:

@@ -65,12 +65,10 @@ class TargetProbe(Table):
 
     def __init__(self, path: str) -> None:
         super().__init__()
-        self._path: str | None = path
+        self._path = path
         self.begin()
 
     def told(self) -> Told:
-        if self._path is None:
-            return {}
         try:
             found = ask(self._path)
         except OSError as e:
@@ -81,10 +79,6 @@ class TargetProbe(Table):
             for direction in target.DIRECTIONS
             for name, counter, factor in _FIELDS
         }
-
-    def close(self) -> None:
-        super().close()
-        self._path = None
 
 
 def open_probe(scope: ProbeScope) -> Probe:
