@@ -282,5 +282,5 @@ def _file_of_a_server(
         if fill_new:
             remote_file.fill(endpoint, mark, workload.seed)
     if keep:
-        registry.forget(mark)
+        registry.forget(mark.uuid)
     return Target(endpoint=endpoint, segments=file_segments(mark.size))
