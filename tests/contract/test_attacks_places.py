@@ -66,7 +66,7 @@ USES: list[Callable[[], object]] = [
     registry.abandoned,
     instances.noted,
     open_store,
-    lambda: registry.forget_uuid("x"),
+    lambda: registry.forget("x"),
 ]
 
 

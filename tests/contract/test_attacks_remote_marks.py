@@ -69,7 +69,7 @@ def test_the_word_destructive_is_for_an_empty_volume(name: str) -> None:
         endpoint = Endpoint.parse(f"nbd://127.0.0.1:{server.port}/")
         with pytest.raises(SafetyRefusal) as refused:
             gate(endpoint, endpoint.uri)
-    assert f"it carries a signature: {name}" in refused.value.problems
+    assert f"it has a signature: {name}" in refused.value.problems
     assert written == []
 
 

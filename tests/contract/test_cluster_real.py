@@ -164,7 +164,7 @@ def test_a_cluster_that_goes_is_no_measurement(lab: Lab, monkeypatch: pytest.Mon
     SEEN_FROM[endpoint.uri] = endpoint.netns or ""
     mark = remote_file.create(endpoint, SIZE)
     remote_file.fill(endpoint, mark, 1)
-    registry.forget(mark)
+    registry.forget(mark.uuid)
     asked = request(endpoint.uri, iodepth=4, ramp_s=0.0, runtime_s=1.0)
     servers = {EndpointKind.GLUSTER: "glusterfsd", EndpointKind.RBD: "ceph-osd"}
 

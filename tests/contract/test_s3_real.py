@@ -173,7 +173,7 @@ def test_a_server_that_dies_ends_the_run_with_what_was_measured(tmp_path: Path) 
         result = engine_of("native").run(asked, kill)
         assert result.read.ops > 0 and result.stop_reason == "error"
         assert "connection lost" in (result.message or "")
-        registry.forget(mark)
+        registry.forget(mark.uuid)
 
 
 def test_an_upload_that_a_server_breaks_off_leaves_nothing(tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ def test_a_signed_device_without_blkid(tmp_path: Path, stack: ExitStack, monkeyp
     img = image(tmp_path / "signed.img")
     device = stack.enter_context(loop(img))
     run(need("mkfs.ext4"), "-q", device)
-    assert refused_raw(device).problems == ("it carries a signature: ext2/3/4",)
+    assert refused_raw(device).problems == ("it has a signature: ext2/3/4",)
 
 
 def test_what_only_blkid_knows_is_refused_too(tmp_path: Path, stack: ExitStack) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from kernel_tree import Tree
 
 from strata.discover.chain import NOTHING, Under, carriers, chain, devices_of
-from strata.discover.filesystem import Space, describe, server_of
+from strata.discover.filesystem import describe, server_of
 from strata.host.mounts import mount_of, parse, unescape
 from strata.model.endpoint import Endpoint
 from strata.model.survey import Device
@@ -16,7 +17,7 @@ from strata.model.survey import Device
 ATA = "pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block"
 FC = "pci0000:00/0000:05:00.0/host1/rport-1:0-0/target1:0:0/1:0:0:0/block"
 NVME = "pci0000:00/0000:01:00.0/nvme/nvme0"
-SPACE = Space(4096, 1 << 40, 1 << 39, 1 << 39)
+SPACE = os.statvfs_result((4096, 4096, 1 << 28, 1 << 27, 1 << 27, 0, 0, 0, 0, 255))
 
 
 @pytest.fixture

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from kernel_tree import Tree
 
-from strata.discover.filesystem import Space, describe
+from strata.discover.filesystem import describe
 from strata.host.mounts import mount_of
 
-SPACE = Space(1 << 20, 1 << 40, 1 << 39, 1 << 39)
+SPACE = os.statvfs_result((1 << 20, 1 << 20, 1 << 20, 1 << 19, 1 << 19, 0, 0, 0, 0, 255))
 
 V3 = (
     "97 24 0:52 / /mnt/nas\\040a rw,relatime shared:60 - nfs nas.example:/vol/data rw,vers=3,rsize=1048576,"

@@ -195,7 +195,7 @@ def test_clean_leaves_a_file_that_a_living_process_went_on_with(
     path = tmp_path / "t.dat"
     mark = testfile.create(path, 1 << 20)
     entry = registry.entries()[0]
-    registry.forget(mark)
+    registry.forget(mark.uuid)
     registry.add(dataclasses.replace(entry, process="a process that is gone"))
     with testfile.own(path) as held:
         assert testfile.clean() == ()

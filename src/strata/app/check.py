@@ -55,7 +55,7 @@ def _checked(table: Table, source: str) -> Checked:
 def check_run(run_id: str | None, store_url: str | None) -> Checked:
     """Every law over a run in the store, also one without a verdict; the newest when no id is given."""
     with open_store(store_url) as store:
-        run = store.load_run(run_id) if run_id else store.latest(None)
+        run = store.load_run(run_id) if run_id else store.latest()
         if run is None:
             raise UsageError(
                 "there is no run in the store", "", "", "give a file, or measure first: strata diagnose PATH"

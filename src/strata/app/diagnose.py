@@ -153,7 +153,7 @@ def diagnose_demo(name: str, options: Options, emit: Emit) -> Report:
 def unfinished(run_id: str | None, store_url: str | None) -> Run:
     """The run of that id, or the newest unfinished one. Raises `UsageError` where there is none."""
     with opened(store_url) as store:
-        run = store.load_run(run_id) if run_id else store.latest((RunStatus.RUNNING, RunStatus.STOPPED))
+        run = store.load_run(run_id) if run_id else store.latest(RunStatus.RUNNING, RunStatus.STOPPED)
     if run is None:
         raise UsageError("nothing to resume:", "no unfinished run", "", "strata runs lists all runs")
     return run

@@ -40,7 +40,7 @@ def opened(url: str | None) -> AbstractContextManager[Store]:
 def load_kept(run_id: str | None, store_url: str | None) -> Report | MatrixResult:
     """A run from the store as what it is: a report, or a matrix."""
     with opened(store_url) as store:
-        run = store.load_run(run_id) if run_id else store.latest(None)
+        run = store.load_run(run_id) if run_id else store.latest()
         if run is not None and run.plan.matrix is not None:
             known = store.matrix(run.id) if run.status is RunStatus.DONE else None
             return known or matrix_result(run, store.cells(run.id))
@@ -53,7 +53,7 @@ def load_report(run_id: str | None, store_url: str | None, *, cells: bool = True
     Without ``cells`` it has no results: what is asked of the verdict alone need not unpack every histogram and series.
     """
     with opened(store_url) as store:
-        run = store.load_run(run_id) if run_id else store.latest(None)
+        run = store.load_run(run_id) if run_id else store.latest()
         if run is None:
             raise UsageError("there is no run in the store", "", "", "measure one: strata diagnose PATH")
         outcome = store.outcome(run.id)

@@ -254,7 +254,7 @@ def _device_of_a_server(endpoint: Endpoint, workload: Workload, destructive: str
         raise UsageError("cannot use --destructive with", endpoint.uri, why, hint)
     # As with a device of this machine: the word is for an empty one. What uses it over there cannot be seen from here.
     if found := content(endpoint, patience_ns):
-        problems = tuple(f"it carries a signature: {name}" for name in found)
+        problems = tuple(f"it has a signature: {name}" for name in found)
         why = problems[0] if len(problems) == 1 else f"{len(problems)} signatures are on it"
         hint = "if they are no longer needed, wipe them on the server (wipefs --all); otherwise choose an empty one"
         raise SafetyRefusal("refused to write to", endpoint.uri, why, hint, problems)
@@ -282,5 +282,5 @@ def _file_of_a_server(
         if fill_new:
             remote_file.fill(endpoint, mark, workload.seed)
     if keep:
-        registry.forget(mark)
+        registry.forget(mark.uuid)
     return Target(endpoint=endpoint, segments=file_segments(mark.size))

@@ -73,7 +73,7 @@ def _described(names: Iterable[str], sys: Sys) -> tuple[Device, ...]:
     found = []
     for name, under in _below(names, sys).items():
         this = device(name, sys)
-        if under.backing:
+        if under.facts is not None:
             this = this.model_copy(update={"members": under.names, "detail": {**this.detail, **under.facts}})
         found.append(this)
     return tuple(found)
@@ -81,11 +81,10 @@ def _described(names: Iterable[str], sys: Sys) -> tuple[Device, ...]:
 
 @dataclass(frozen=True)
 class _Lower:
-    """What one device stands on. ``backing``: it is a loop device, and ``facts`` tell of what is behind it."""
+    """What one device stands on. ``facts`` tell of what is behind a loop device; None: it is none."""
 
     names: tuple[str, ...]
-    backing: bool
-    facts: dict[str, str]
+    facts: dict[str, str] | None = None
 
 
 def _below(names: Iterable[str], sys: Sys) -> dict[str, _Lower]:
@@ -97,29 +96,27 @@ def _below(names: Iterable[str], sys: Sys) -> dict[str, _Lower]:
             return
         disk = block.parent(name, sys)
         backing = block.loop_backing(name, sys)
-        if backing:
-            found[name] = _Lower(*_under_loop(backing, sys))
-        else:
-            found[name] = _Lower((disk,) if disk else block.slaves(name, sys), False, {})
-        for lower in found[name].names:
-            follow(lower)
+        lower = (disk,) if disk else block.slaves(name, sys)
+        found[name] = _under_loop(backing, sys) if backing else _Lower(lower)
+        for each in found[name].names:
+            follow(each)
 
     for name in names:
         follow(name)
     return found
 
 
-def _under_loop(backing: str, sys: Sys) -> tuple[tuple[str, ...], bool, dict[str, str]]:
+def _under_loop(backing: str, sys: Sys) -> _Lower:
     """A loop device stands on a device, or on a file whose own file system has devices in turn."""
     if name := _name_of_source(backing, sys):
-        return (name,), True, {}
+        return _Lower((name,), {})
     path = backing.removesuffix(" (deleted)")
     if sys.live and not Path(path).exists():
-        return (), True, {"backing_file_system": "unknown: the file is not visible from here"}
+        return _Lower((), {"backing_file_system": "unknown: the file is not visible from here"})
     lower = mount_of(path, sys)
     if lower is None:
-        return (), True, {}
-    return carriers(lower, sys), True, {"backing_file_system": lower.kind, "backing_mount": lower.point}
+        return _Lower((), {})
+    return _Lower(carriers(lower, sys), {"backing_file_system": lower.kind, "backing_mount": lower.point})
 
 
 def overlay_upper(mount: Mount, sys: Sys) -> Mount | None:

@@ -19,7 +19,7 @@ def cpu(sys: Sys, quota: float | None = None) -> Cpu:
     info = _fields(sys)
     logical = sum(1 for line in sys.lines("/proc/cpuinfo") if line.startswith("processor"))
     logical = logical or os.cpu_count() or 1
-    sleep = _deepest_sleep(sys)
+    idle_wake_us, idle_state = _deepest_sleep(sys)
     allowed = len(os.sched_getaffinity(0)) if sys.live else logical
     return Cpu(
         model=info.get("model name") or info.get("Model") or info.get("CPU part") or info.get("cpu") or "unknown",
@@ -31,8 +31,8 @@ def cpu(sys: Sys, quota: float | None = None) -> Cpu:
         turbo=_turbo(sys),
         hypervisor=_hypervisor(sys, info),
         clocksource=sys.text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        idle_state=None if sleep is None else sleep[0],
-        idle_wake_us=None if sleep is None else sleep[1],
+        idle_state=idle_state,
+        idle_wake_us=idle_wake_us,
     )
 
 
@@ -64,24 +64,21 @@ def _turbo(sys: Sys) -> bool | None:
     return None if boost is None else boost == 1
 
 
-def _deepest_sleep(sys: Sys) -> tuple[str, int] | None:
-    """Name and microseconds to wake up of the deepest idle state that is neither switched off nor slower to wake up
+def _deepest_sleep(sys: Sys) -> tuple[int, str] | tuple[None, None]:
+    """Microseconds to wake up and name of the deepest idle state that is neither switched off nor slower to wake up
     than somebody asked for (the kernel's admin-guide/pm/cpuidle); None where the kernel manages none, or only root may
     know what was asked for."""
     home = "/sys/devices/system/cpu/cpu0/cpuidle"
     at_most = _wake_up_asked(sys)
     if at_most is None:
-        return None
+        return None, None
     found = []
     for state in sys.names(home):
         name, wake_us = sys.text(f"{home}/{state}/name"), sys.int(f"{home}/{state}/latency")
         off = sys.int(f"{home}/{state}/disable")
         if name is not None and wake_us is not None and not off and wake_us <= at_most:
             found.append((wake_us, name))
-    if not found:
-        return None
-    wake_us, name = sorted(found, key=itemgetter(0))[-1]
-    return name, wake_us
+    return sorted(found, key=itemgetter(0))[-1] if found else (None, None)
 
 
 def _wake_up_asked(sys: Sys) -> int | None:

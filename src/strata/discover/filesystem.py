@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
 
 from strata.discover import clients
 from strata.host.mounts import Mount
@@ -76,22 +76,12 @@ _CLIENTS = {
 }
 
 
-@dataclass(frozen=True)
-class Space:
-    """What statvfs says, in bytes."""
-
-    block_size: int
-    size: int
-    free: int
-    available: int
-
-
 def is_remote(kind: str) -> bool:
     """True when the file system's data lies on another machine (or, for 9p and virtiofs, on the host)."""
     return kind in _NETWORK or kind in _NETWORK_FUSE
 
 
-def describe(mount: Mount, space: Space, device: str | None, sys: Sys) -> FileSystem:
+def describe(mount: Mount, space: os.statvfs_result, device: str | None, sys: Sys) -> FileSystem:
     """The file system of this mount."""
     remote = is_remote(mount.kind)
     return FileSystem(
@@ -100,10 +90,10 @@ def describe(mount: Mount, space: Space, device: str | None, sys: Sys) -> FileSy
         mount_point=mount.point,
         options=mount.options,
         device=device,
-        block_size=space.block_size,
-        size=space.size,
-        free=space.free,
-        available=space.available,
+        block_size=space.f_bsize,
+        size=space.f_blocks * space.f_frsize,
+        free=space.f_bfree * space.f_frsize,
+        available=space.f_bavail * space.f_frsize,
         remote=remote,
         detail={**(_remote_detail(mount) if remote else {}), **_kind_detail(mount, device, sys)},
     )

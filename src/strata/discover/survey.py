@@ -10,7 +10,7 @@ from pathlib import Path
 
 from strata.discover.chain import chain, mount_under, overlay_upper
 from strata.discover.cpu import cpu
-from strata.discover.filesystem import Space, describe
+from strata.discover.filesystem import describe
 from strata.discover.limits import cpu_limit, limits, memory_limit
 from strata.discover.load import measure
 from strata.discover.memory import memory
@@ -56,14 +56,12 @@ def survey(path: Path, load_seconds: float = 0.5) -> Survey:
     return bare.model_copy(update={"notices": notices(bare), "unreadable": unreadable})
 
 
-def _space(path: Path) -> Space:
+def _space(path: Path) -> os.statvfs_result:
     path = existing(path)
     try:
-        fs = os.statvfs(path)
+        return os.statvfs(path)
     except OSError as e:
         raise RunFailed("cannot survey", str(path), (e.strerror or str(e)).lower()) from e
-    unit = fs.f_frsize
-    return Space(fs.f_bsize, fs.f_blocks * unit, fs.f_bfree * unit, fs.f_bavail * unit)
 
 
 def _with_permission(devices: tuple[Device, ...]) -> tuple[Device, ...]:

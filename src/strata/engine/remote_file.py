@@ -76,11 +76,11 @@ def create(endpoint: Endpoint, size: int) -> Mark:
             patience_ns = _longest(size) if _whole(endpoint) else PATIENCE_NS
             _core.remote_create(endpoint.uri, size, header, patience_ns, endpoint.netns, endpoint.password)
     except FileExistsError as e:
-        registry.forget(mark)
+        registry.forget(mark.uuid)
         why, hint = "a file of this name exists", "remove it, or give another path"
         raise SafetyRefusal("will not create the test file", endpoint.uri, why, hint) from e
     except (OSError, ValueError) as e:
-        registry.forget(mark)
+        registry.forget(mark.uuid)
         raise unreachable("cannot create the test file", endpoint, e) from e
     return mark
 
@@ -125,7 +125,7 @@ def remove(endpoint: Endpoint, mark: Mark) -> None:
             if isinstance(e, OSError) and e.errno in (errno.EPERM, errno.EBUSY):
                 raise SafetyRefusal(failure.what, failure.where, failure.why, failure.hint) from e
             raise failure from e
-    registry.forget(mark)
+    registry.forget(mark.uuid)
 
 
 def clean() -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -144,7 +144,7 @@ def clean() -> tuple[tuple[str, ...], tuple[str, ...]]:
         if entry.netns is not None:
             if not Path(entry.netns).exists():
                 # The machine it was reached from is gone: a lab that was taken down.
-                registry.forget_uuid(entry.uuid)
+                registry.forget(entry.uuid)
                 continue
             endpoint = endpoint.seen_from(entry.netns)
         try:
@@ -156,5 +156,5 @@ def clean() -> tuple[tuple[str, ...], tuple[str, ...]]:
         except (SafetyRefusal, RunFailed) as e:
             left.append(e.headline)
             continue
-        registry.forget_uuid(entry.uuid)
+        registry.forget(entry.uuid)
     return tuple(removed), tuple(left)

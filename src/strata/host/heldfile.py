@@ -56,8 +56,25 @@ class HeldFile:
         return self.mark
 
     def lock(self, *, write: bool) -> None:
-        """As `lock`."""
-        lock(self.fd, self.path, write=write)
+        """Locks the file for as long as it is open, here or in a child that it was handed to.
+
+        One that writes, or several that read; advisory: Strata's own processes ask. The lock belongs to the open file
+        (an OFD lock), so a server that was handed the descriptor has the same one, and the kernel lets go of it with
+        the last of them. One byte far behind all data is locked: where a file system makes locks mandatory, no I/O
+        meets it.
+
+        Raises `RunFailed` naming the process that has it. A file system that has no locks is no obstacle: nobody can
+        tell there.
+        """
+        kind = fcntl.F_WRLCK if write else fcntl.F_RDLCK
+        try:
+            fcntl.fcntl(self.fd, fcntl.F_OFD_SETLK, struct.pack(_FLOCK, kind, os.SEEK_SET, _LOCKED_BYTE, 1, 0))
+        except OSError as e:
+            if e.errno not in _TAKEN:
+                return
+            why = f"{_holder(os.fstat(self.fd))} is using it for another run"
+            hint = "wait for it to end, or give another file"
+            raise RunFailed("cannot use the test file", str(self.path), why, hint) from e
 
     def entered(self, *, kept: bool) -> None:
         """On the list of files from here on, as made or written to by this process."""
@@ -106,7 +123,7 @@ class HeldFile:
             if not _unlink_if_same(self._parent, self.path.name, found):
                 self._remove_elsewhere(found)
         self._stays = False
-        registry.forget(self.own)
+        registry.forget(self.own.uuid)
 
     def _remove_elsewhere(self, found: os.stat_result) -> None:
         now = Path(self.opened).readlink()
@@ -131,12 +148,12 @@ class HeldFile:
             return
         entry = registry.entry_of(self.mark.uuid)
         if entry is not None and entry.kept:
-            registry.forget(self.mark)
+            registry.forget(self.mark.uuid)
 
     def discard(self) -> None:
         """What could not be made whole goes again, unchecked: it was never anything."""
         _unlink_if_same(self._parent, self.path.name, os.fstat(self.fd))
-        registry.forget(self.own)
+        registry.forget(self.own.uuid)
         self.let_go()
 
     def let_go(self) -> None:
@@ -183,26 +200,6 @@ def _unlink_if_same(parent: int, name: str, ours: os.stat_result) -> bool:
         return False
     os.unlink(name, dir_fd=parent)
     return True
-
-
-def lock(fd: int, path: Path, *, write: bool) -> None:
-    """Locks the file for as long as ``fd`` is open, here or in a child that it was handed to.
-
-    One that writes, or several that read; advisory: Strata's own processes ask. The lock belongs to the open file (an
-    OFD lock), so a server that was handed the descriptor has the same one, and the kernel lets go of it with the last
-    of them. One byte far behind all data is locked: where a file system makes locks mandatory, no I/O meets it.
-
-    Raises `RunFailed` naming the process that has it. A file system that has no locks is no obstacle: nobody can tell
-    there.
-    """
-    kind = fcntl.F_WRLCK if write else fcntl.F_RDLCK
-    try:
-        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack(_FLOCK, kind, os.SEEK_SET, _LOCKED_BYTE, 1, 0))
-    except OSError as e:
-        if e.errno not in _TAKEN:
-            return
-        why = f"{_holder(os.fstat(fd))} is using it for another run"
-        raise RunFailed("cannot use the test file", str(path), why, "wait for it to end, or give another file") from e
 
 
 def _holder(found: os.stat_result) -> str:

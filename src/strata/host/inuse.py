@@ -9,6 +9,7 @@ import fcntl
 import os
 import stat
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 from strata.host import block
@@ -31,11 +32,8 @@ def file_users(found: os.stat_result, sys: Sys) -> tuple[str, ...]:
 def device_users(name: str, sys: Sys) -> tuple[str, ...]:
     """Why the block device is not free: itself, its partitions, its parent disk, and all that stands on these."""
     reasons: list[str] = []
-    upper = block.above(name, sys)
     parent = block.parent(name, sys)
-    family = (name, *upper, *((parent,) if parent else ()))
-    for member in family:
-        who = "it" if member == name else f"/dev/{member}, {_relation(member, name, parent, sys)},"
+    for member, who in _family(name, parent, sys):
         reasons += [f"{who} is mounted at {point}" for point in _mount_points(member, sys)]
         reasons += [f"{who} is swap" for area in _swap_areas(sys) if _is_node_of(area, member, sys)]
         reasons += [
@@ -60,8 +58,8 @@ def lineage(name: str, sys: Sys) -> dict[Place, str]:
     """
     found: dict[Place, str] = {}
     parent = block.parent(name, sys)
-    for member in (name, *block.above(name, sys), *((parent,) if parent else ())):
-        _add(found, member, "it" if member == name else f"/dev/{member}, {_relation(member, name, parent, sys)},", sys)
+    for member, who in _family(name, parent, sys):
+        _add(found, member, who, sys)
     todo = [name, *((parent,) if parent else ())]
     while todo:
         lower = todo.pop()
@@ -111,10 +109,14 @@ def _under_a_loop(name: str, sys: Sys) -> list[str]:
     return [f"it is built on {backing}: {u}" for u in users if u != f"it is the backing file of /dev/{name}"]
 
 
-def _relation(member: str, name: str, parent: str | None, sys: Sys) -> str:
-    if member == parent:
-        return "its whole disk"
-    return "its partition" if member in block.partitions(name, sys) else "which is built on it"
+def _family(name: str, parent: str | None, sys: Sys) -> Iterator[tuple[str, str]]:
+    """The device, all that stands on it, and its whole disk, each with what a reason calls it."""
+    yield name, "it"
+    partitions = block.partitions(name, sys)
+    for member in block.above(name, sys):
+        yield member, f"/dev/{member}, {'its partition' if member in partitions else 'which is built on it'},"
+    if parent:
+        yield parent, f"/dev/{parent}, its whole disk,"
 
 
 def _mount_points(name: str, sys: Sys) -> list[str]:

@@ -28,24 +28,17 @@ def within(netns: str | None, call: Callable[[], T]) -> T:
     """
     if netns is None or getattr(_HERE, "netns", None) == netns:
         return call()
-    made: list[T] = []
-    failed: list[BaseException] = []
+    # Here, not above: most commands enter no namespace, and it is dear to load.
+    from concurrent.futures import ThreadPoolExecutor
 
-    def inside() -> None:
-        try:
-            _enter(netns)
-            _HERE.netns = netns
-            made.append(call())
-        except BaseException as e:
-            failed.append(e)
+    def inside() -> T:
+        _enter(netns)
+        _HERE.netns = netns
+        return call()
 
     # The namespace belongs to a thread, not to the process: this one ends, and nobody else has moved.
-    thread = threading.Thread(target=inside, name="strata-netns")
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
-    return made[0]
+    with ThreadPoolExecutor(1, "strata-netns") as thread:
+        return thread.submit(inside).result()
 
 
 def may_be(netns: str) -> bool:

@@ -109,16 +109,17 @@ def _only_ours(at: int, path: Path, hint: str, holds: str) -> None:
         return
     close = shlex.join(["chmod", "700", str(path)])
     if _others_write(found):
-        why = f"other users may write in it ({mode:04o}), so its content may be theirs"
+        why = f"other users may write in it ({mode:04o}), so they may have changed its content"
         raise SafetyRefusal(_WHAT, str(path), why, f"check its content, then: {close}")
     # By the descriptor: what was looked at is what is closed.
     itself = Path(f"/proc/self/fd/{at}")
     if strange := sorted(p.name for p in itself.iterdir() if not re.fullmatch(holds, p.name)):
         why = f"other users may read it ({mode:04o}), and it holds {strange[0]}, which is not Strata's"
-        raise SafetyRefusal(_WHAT, str(path), why, f"{hint}; or, to close it to other users: {close}")
+        raise SafetyRefusal(_WHAT, str(path), why, f"{hint}; or make it private: {close}")
     itself.chmod(0o700)
     if os.fstat(at).st_mode & 0o077:
-        raise SafetyRefusal(_WHAT, str(path), "its file system cannot close it to other users", hint)
+        why = "its file system does not support mode 0700, so other users could read it"
+        raise SafetyRefusal(_WHAT, str(path), why, hint)
     note(f"note: {path} was open to other users ({mode:04o}); its mode is now 0700")
 
 

@@ -189,7 +189,7 @@ def _content_problems(fd: int) -> list[str]:
     if size == 0:
         return [*problems, "it has no size"]
     try:
-        problems += [f"it carries a signature: {s}" for s in signatures.find_fd(fd, size)]
+        problems += [f"it has a signature: {s}" for s in signatures.find_fd(fd, size)]
     except OSError as e:
         problems.append(f"it cannot be proven empty ({(e.strerror or str(e)).lower()})")
     return problems + _blkid(fd)

@@ -91,13 +91,8 @@ def entry_of(uuid: str) -> Entry | None:
     return next((e for e in entries() if e.uuid == uuid), None)
 
 
-def forget(mark: Mark) -> None:
+def forget(uuid: str) -> None:
     """Takes the file off the list."""
-    forget_uuid(mark.uuid)
-
-
-def forget_uuid(uuid: str) -> None:
-    """As `forget`."""
     with _locked() as folder:
         if lines := _lines(folder):
             _write(folder, _but(uuid, lines))

@@ -169,7 +169,7 @@ def _reopen(path: Path, handle: int, flags: int) -> int:
         return os.open(f"/proc/self/fd/{handle}", flags | os.O_CLOEXEC)
     except OSError as e:
         if e.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ETXTBSY):
-            raise _refuse(path, [f"it cannot be opened for this ({(e.strerror or str(e)).lower()})"]) from e
+            raise _refuse(path, [f"it cannot be opened ({(e.strerror or str(e)).lower()})"]) from e
         raise RunFailed("cannot open the test file", str(path), (e.strerror or str(e)).lower()) from e
 
 

@@ -143,7 +143,7 @@ def remove(path: Path | str, mark: Mark) -> None:
     """
     path = Path(path).absolute()
     if not os.path.lexists(path):
-        registry.forget(mark)
+        registry.forget(mark.uuid)
         return
     with safety.open_parent(path) as (parent, _):
         held = HeldFile(path, safety.open_own_file(path, os.O_RDWR, parent=parent), mark, os.dup(parent))
@@ -189,7 +189,7 @@ def clean() -> tuple[Path, ...]:
             continue
         except SafetyRefusal:
             pass
-        registry.forget_uuid(entry.uuid)
+        registry.forget(entry.uuid)
     return tuple(removed)
 
 

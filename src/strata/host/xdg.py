@@ -29,7 +29,7 @@ def state_path(environ: Mapping[str, str] = os.environ) -> Path:
         home = Path(environ.get("HOME") or Path.home())
     except RuntimeError as e:
         why, hint = "this user has no home directory", "set XDG_STATE_HOME to a directory that you may write to"
-        raise RunFailed("cannot find a place for the store", "", why, hint) from e
+        raise RunFailed("cannot find a directory for the store", "", why, hint) from e
     return home / ".local" / "state" / "strata"
 
 

@@ -48,7 +48,7 @@ class Netlink:
             while at + _HEAD.size <= len(data):
                 size, of, _, sequence, _ = _HEAD.unpack_from(data, at)
                 if size < _HEAD.size:
-                    raise OSError("netlink gave a message without a length")
+                    raise OSError("netlink returned a message without a length")
                 inside = data[at + _HEAD.size : at + size]
                 at += (size + 3) & ~3
                 if sequence != self._sequence:

@@ -112,12 +112,13 @@ class Probe:
     def __init__(self) -> None:
         self.columns: tuple[Column, ...] = ()
         self.absent: tuple[str, ...] = ()
-        self._kept: list[PersistentFile] = []
+        self.closed = False
+        self._kept = contextlib.ExitStack()
 
     def keep(self, path: str, scope: ProbeScope) -> PersistentFile:
         """A file that stays open until the probe is closed."""
         made = PersistentFile(path, scope.sys, scope.netns)
-        self._kept.append(made)
+        self._kept.callback(made.close)
         return made
 
     def read(self) -> Sequence[float | None]:
@@ -125,9 +126,9 @@ class Probe:
         return ()
 
     def close(self) -> None:
-        """Gives its descriptors back. May be called again."""
-        for file in self._kept:
-            file.close()
+        """Gives its descriptors back; nothing is read from here on. May be called again."""
+        self.closed = True
+        self._kept.close()
 
 
 Key = tuple[Counter, tuple[str, ...]]
@@ -153,7 +154,7 @@ class Table(Probe):
         )
 
     def read(self) -> Sequence[float | None]:
-        found = self.told() if self._keys else {}
+        found = self.told() if self._keys and not self.closed else {}
         return [found.get(key) for key in self._keys]
 
 

@@ -9,6 +9,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from strata.host.cgroups import groups
 from strata.host.proc import Sys
@@ -102,7 +103,7 @@ class Processes:
 
     def _look(self) -> None:
         now, given = time.monotonic(), self._last_given()
-        there = {int(name) for name in _numbers(self._sys)}
+        there = {int(name) for name in names_in(self._sys.at("/proc")) if name[0] in "123456789"}
         if now - self._looked_s > _STALE_S:
             there_still = set[int]()
         else:
@@ -198,10 +199,11 @@ def group_members_file(sys: Sys, pid: int) -> str | None:
     return None
 
 
-def _numbers(sys: Sys) -> list[str]:
+def names_in(folder: str | Path) -> list[str]:
+    """What the directory holds; nothing when it may not be looked into or has gone."""
     try:
         # Twice as fast as paths, and asked in every sample.
-        return [name for name in os.listdir(sys.at("/proc")) if name[0] in "123456789"]  # noqa: PTH208
+        return os.listdir(folder)  # noqa: PTH208
     except OSError:
         return []
 
@@ -216,14 +218,7 @@ def _between(pid: int, before: int | None, now: int | None) -> bool:
 def _sockets_of(pid: int) -> frozenset[str]:
     """``socket:[inode]`` of each that the process has open; none where it may not be looked into."""
     found = set()
-    try:
-        for fd in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208 - names, thousands of them
-            try:
-                held = os.readlink(f"/proc/{pid}/fd/{fd}")  # noqa: PTH115
-            except OSError:
-                continue
-            if held.startswith("socket:"):
-                found.add(held)
-    except OSError:
-        pass
-    return frozenset(found)
+    for fd in names_in(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))  # noqa: PTH115
+    return frozenset(held for held in found if held.startswith("socket:"))

@@ -35,7 +35,7 @@ def named(what: str, path: Path | str) -> Iterator[None]:
     except sqlite3.Error as e:
         raise _error(what, path, e) from e
     except OSError as e:
-        raise StoreError(what, str(path), e.strerror or str(e), "give another place with STRATA_STORE") from e
+        raise StoreError(what, str(path), e.strerror or str(e), "give another path with STRATA_STORE") from e
     except UNLIKE as e:
         raise StoreError(what, str(path), why_of(e), UNLIKE_HINT) from e
 
@@ -59,7 +59,7 @@ def _of_server(what: str, where: str, error: DBAPIError) -> StoreError:
     state = getattr(error.orig, "sqlstate", None) or ""
     match state[:2]:
         case "53":
-            hint = "make room on the server (disk, memory or connections); what was saved before is safe"
+            hint = "free disk space, memory or connections on the server; saved data is safe"
         case "55" | "40" | "57":
             hint = "another process has locked it, or the server is shutting down; try again"
         case "42":
@@ -67,9 +67,9 @@ def _of_server(what: str, where: str, error: DBAPIError) -> StoreError:
         case "28" | "3D":
             hint = "check user, password and database of --store"
         case _ if error.connection_invalidated or not state:
-            hint = "check that the server runs and can be reached; what was saved before is safe"
+            hint = "check that the server is running and can be reached; saved data is safe"
         case _:
-            hint = "what was saved before is safe; try again"
+            hint = "saved data is safe; try again"
     return StoreError(what, where, said[0], hint)
 
 
@@ -92,7 +92,7 @@ def _reason(code: int, path: Path, error: BaseException) -> tuple[str, str]:
         case sqlite3.SQLITE_FULL:
             return (
                 "the disk is full",
-                f"make room in {path.parent}; what was saved before is safe and the run can be resumed",
+                f"free space in {path.parent}; saved data is safe, and the run can be resumed",
             )
         case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
             return (
@@ -102,10 +102,10 @@ def _reason(code: int, path: Path, error: BaseException) -> tuple[str, str]:
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return (
                 f"it cannot be written to ({error})",
-                f"give this user write access to {path.parent}, or give another place with STRATA_STORE",
+                f"give this user write access to {path.parent}, or give another path with STRATA_STORE",
             )
         case _:
-            return str(error), "what was saved before is safe; try again"
+            return str(error), "saved data is safe; try again"
 
 
 def _full(path: Path) -> bool:

@@ -37,8 +37,7 @@ def server_url(url: str | None, environ: Mapping[str, str] = os.environ) -> URL 
     try:
         made = make_url(_encoded(given)).set(drivername="postgresql+psycopg")
     except (ArgumentError, ValueError) as e:
-        why, hint = "it is not a URL", "write postgresql://user@host/database"
-        raise UsageError("cannot use the store", secrets.hidden(given), why, hint) from e
+        raise _unusable(given, "it is not a URL", "write postgresql://user@host/database") from e
     if (password := made.query.get("password")) is None:
         return made
     return made.set(password=password if isinstance(password, str) else password[-1]).difference_update_query(
@@ -49,6 +48,10 @@ def server_url(url: str | None, environ: Mapping[str, str] = os.environ) -> URL 
 def shown(url: URL) -> str:
     """The address of a database as it is told and saved."""
     return secrets.hidden(url.render_as_string(hide_password=False))
+
+
+def _unusable(given: str, why: str, hint: str) -> UsageError:
+    return UsageError("cannot use the store", secrets.hidden(given), why, hint)
 
 
 def _encoded(given: str) -> str:
@@ -68,19 +71,16 @@ def store_path(url: str | None, environ: Mapping[str, str] = os.environ) -> Path
         return default_path(environ)
     if "://" not in given:
         if secrets.spans(given):
-            why, hint = "it contains a password but is not a URL", "write postgresql://user@host/database"
-            raise UsageError("cannot use the store", secrets.hidden(given), why, hint)
+            why = "it contains a password but is not a URL"
+            raise _unusable(given, why, "write postgresql://user@host/database")
         return Path(given).absolute()
     try:
         parsed = make_url(given)
     except (ArgumentError, ValueError) as e:
-        why, hint = "it is not a URL", "write sqlite:////absolute/strata.db"
-        raise UsageError("cannot use the store", secrets.hidden(given), why, hint) from e
+        raise _unusable(given, "it is not a URL", "write sqlite:////absolute/strata.db") from e
     if parsed.get_backend_name() != "sqlite":
-        raise UsageError(
-            "cannot use the store", secrets.hidden(given), f"{parsed.get_backend_name()} is not supported",
-            "write sqlite:////absolute/strata.db or postgresql://user@host/database",
-        )  # fmt: skip
+        hint = "write sqlite:////absolute/strata.db or postgresql://user@host/database"
+        raise _unusable(given, f"{parsed.get_backend_name()} is not supported", hint)
     if parsed.database in (None, "", ":memory:") or (parsed.database or "").startswith("file:"):
-        raise UsageError("cannot use the store", given, "it has no file name", "write sqlite:////absolute/strata.db")
+        raise _unusable(given, "it has no file name", "write sqlite:////absolute/strata.db")
     return Path(parsed.database or "").absolute()

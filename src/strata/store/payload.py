@@ -42,7 +42,7 @@ def to_json(value: Value, what: str) -> str:
     except ValidationError as e:
         first = e.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise StoreError("cannot save", what, f"it could not be loaded again: {where}: {first['msg']}") from e
+        raise StoreError("cannot save", what, f"it cannot be loaded again: {where}: {first['msg']}") from e
     return text
 
 

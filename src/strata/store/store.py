@@ -28,6 +28,7 @@ WRITES = "strata_writes"
 """The execution option of a connection that says whether its transactions write."""
 
 NAMED_AT_MOST = 10
+_NO_RUN = "there is no run with that id"
 
 Complete = tuple[Run, Sequence[CellResult], tuple[Analysis, Diagnosis]]
 """A run with its results and its outcome."""
@@ -49,14 +50,10 @@ class Store(Recall):
         """Keeps a new run. Raises `StoreError` where its id is taken; the run that has it stays as it is."""
         what = f"cannot save run {run.id} in"
         row = _run_row(run)
-        with named(what, self.path):
-            try:
-                with self._writing() as session:
-                    session.add(row)
-                    session.flush()
-                    keep_head(session, run)
-            except IntegrityError as e:
-                raise StoreError(what, str(self.path), "a run with that id exists", "start the run again") from e
+        with self._refusing(what, "a run with that id exists", "start the run again"), self._writing() as session:
+            session.add(row)
+            session.flush()
+            keep_head(session, run)
 
     def has(self, run_id: str) -> bool:
         """Whether there is a run of exactly that id."""
@@ -81,16 +78,12 @@ class Store(Recall):
             places = {layer.name: identity_of(run, layer.name) for layer in run.plan.stack.layers}
             each = (figures_of(r, run.id, run.created_unix_ns, places.get(r.layer, "")) for r in results)
             figures += [found for found in each if found is not None]
-        with named(what, self.path):
-            try:
-                with self._writing() as session:
-                    session.add_all(heads)
-                    session.flush()
-                    session.add_all(steps)
-                    session.flush()
-                    keep_new(session, [run for run, _, _ in runs], figures)
-            except IntegrityError as e:
-                raise StoreError(what, str(self.path), "a run with that id exists", "delete it first") from e
+        with self._refusing(what, "a run with that id exists", "delete it first"), self._writing() as session:
+            session.add_all(heads)
+            session.flush()
+            session.add_all(steps)
+            session.flush()
+            keep_new(session, [run for run, _, _ in runs], figures)
 
     def update_run(self, run: Run) -> None:
         """Replaces a run's own values; its cells and outcome stay. Raises `UsageError` where it is not there."""
@@ -131,16 +124,12 @@ class Store(Recall):
         """Keeps the result of a step, in place of an earlier one of the same order."""
         what = f"step {result.order} of run {run_id}"
         row = _cell_row(run_id, result)
-        with named(f"cannot save {what} in", self.path):
-            try:
-                with self._writing() as session:
-                    session.merge(row)
-                    session.flush()
-                    created, places = self._where(session, run_id)
-                    figures = figures_of(result, run_id, created, places.get(result.layer, ""))
-                    keep_figures(session, run_id, result.order, figures)
-            except IntegrityError as e:
-                raise StoreError(f"cannot save {what} in", str(self.path), "there is no run with that id") from e
+        with self._refusing(f"cannot save {what} in", _NO_RUN), self._writing() as session:
+            session.merge(row)
+            session.flush()
+            created, places = self._where(session, run_id)
+            figures = figures_of(result, run_id, created, places.get(result.layer, ""))
+            keep_figures(session, run_id, result.order, figures)
 
     def cells(self, run_id: str) -> tuple[CellResult, ...]:
         """The results of a run in the order of its steps; empty where there are none."""
@@ -159,22 +148,18 @@ class Store(Recall):
         assert row is not None
         return self._run(row)
 
-    def list_runs(self, limit: int) -> tuple[Run, ...]:
-        """The newest ``limit`` runs, the newest first."""
+    def list_runs(self, limit: int, *status: RunStatus) -> tuple[Run, ...]:
+        """The newest ``limit`` runs, the newest first; of those with one of these statuses, where any is given."""
         newest = select(RunRow).order_by(RunRow.created_unix_ns.desc(), RunRow.id.desc()).limit(max(limit, 0))
+        if status:
+            newest = newest.where(RunRow.status.in_([s.value for s in status]))
         with named("cannot read the store", self.path), self._reading() as session:
             rows = session.scalars(newest).all()
         return tuple(self._run(row) for row in rows)
 
-    def latest(self, status: RunStatus | tuple[RunStatus, ...] | None = None) -> Run | None:
+    def latest(self, *status: RunStatus) -> Run | None:
         """The newest run, of those with one of these statuses; None where there is none."""
-        newest = select(RunRow).order_by(RunRow.created_unix_ns.desc(), RunRow.id.desc()).limit(1)
-        if status is not None:
-            wanted = (status,) if isinstance(status, RunStatus) else status
-            newest = newest.where(RunRow.status.in_([s.value for s in wanted]))
-        with named("cannot read the store", self.path), self._reading() as session:
-            row = session.scalars(newest).first()
-        return self._run(row) if row is not None else None
+        return next(iter(self.list_runs(1, *status)), None)
 
     def save_outcome(self, run_id: str, analysis: Analysis, diagnosis: Diagnosis) -> None:
         """Keeps what a run said in the end, in place of what it said before."""
@@ -220,12 +205,8 @@ class Store(Recall):
 
     def _put(self, row: OutcomeRow | MatrixRow, what: str) -> None:
         """A row beside a run, in place of an earlier one. Raises `StoreError` where there is no such run."""
-        with named(f"cannot save {what} in", self.path):
-            try:
-                with self._writing() as session:
-                    session.merge(row)
-            except IntegrityError as e:
-                raise StoreError(f"cannot save {what} in", str(self.path), "there is no run with that id") from e
+        with self._refusing(f"cannot save {what} in", _NO_RUN), self._writing() as session:
+            session.merge(row)
 
     def verdicts(self, run_ids: Iterable[str]) -> dict[str, Verdict]:
         """The verdicts of those runs that have one, by run id; without loading their analyses."""
@@ -255,6 +236,15 @@ class Store(Recall):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @contextmanager
+    def _refusing(self, what: str, why: str, hint: str = "") -> Iterator[None]:
+        """As `named`; a key that is taken, or that leads to no row, is a `StoreError` that says ``why``."""
+        with named(what, self.path):
+            try:
+                yield
+            except IntegrityError as e:
+                raise StoreError(what, str(self.path), why, hint) from e
 
     @contextmanager
     def _writing(self) -> Iterator[Session]:

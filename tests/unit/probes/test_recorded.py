@@ -93,8 +93,8 @@ def test_mounts_of_three_kinds(tmp_path: Path) -> None:
     assert found[f"nfs_rtt_seconds/{share}/read"] == pytest.approx(0.7)
     assert found[f"nfs_execute_seconds/{share}/read"] == pytest.approx(0.71)
     assert found[f"nfs_received_bytes/{share}/read"] == 410000
-    assert found[f"nfs_bytes/{share}/direct/write"] == 400
-    assert found[f"nfs_bytes/{share}/server/read"] == 500
+    assert found[f"nfs_bytes/{share}/write/direct"] == 400
+    assert found[f"nfs_bytes/{share}/read/server"] == 500
     assert f"nfs_operations/{share}/write" in found
     assert f"nfs_operations/{share}/open" not in found, "never asked for"
     assert found["smb_bytes//smb/read"] == 1 << 30

@@ -109,7 +109,7 @@ def test_a_value_that_could_not_be_read_back_is_refused_before_it_is_kept(store)
     store.create_run(sample.run())
     good = sample.cell(0)
     series = good.counters[0].model_copy(update={"values": (math.inf,) * 8})
-    with pytest.raises(StoreError, match="could not be loaded again"):
+    with pytest.raises(StoreError, match="cannot be loaded again"):
         store.save_cell(sample.run().id, good.model_copy(update={"counters": (series,)}))
     assert store.cells(sample.run().id) == ()
 
@@ -127,13 +127,13 @@ def test_the_latest_run_of_some_statuses(store):
     store.create_run(sample.run("b", 2, RunStatus.RUNNING))
     store.create_run(sample.run("c", 3, RunStatus.DONE))
 
-    def found(status=None):
-        run = store.latest(status)
+    def found(*status):
+        run = store.latest(*status)
         return run and run.id
 
     assert found() == "c"
     assert found(RunStatus.STOPPED) == "a"
-    assert found((RunStatus.RUNNING, RunStatus.STOPPED)) == "b"
+    assert found(RunStatus.RUNNING, RunStatus.STOPPED) == "b"
     assert found(RunStatus.FAILED) is None
 
 

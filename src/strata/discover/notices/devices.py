@@ -88,21 +88,16 @@ def write_cache(survey: Survey) -> Iterator[Notice]:
 def scheduler(survey: Survey) -> Iterator[Notice]:
     """A choice that does not fit the medium."""
     for device in survey.devices:
-        kind = device.detail.get("medium")
-        if kind == "rotating disk" and device.scheduler == "none":
-            yield info(
-                "device.scheduler",
-                f"{device.path} is a rotating disk without an I/O scheduler",
-                "requests are not sorted by position, so seeks are longer than necessary",
-                f"echo mq-deadline > /sys/block/{_disk(device)}/queue/scheduler, then compare both",
-            )
-        if device.kind == "nvme" and device.scheduler == "bfq":
-            yield info(
-                "device.scheduler",
-                f"{device.path} is an NVMe device with the bfq scheduler",
-                "the CPU cost of the scheduler can limit a fast device",
-                f"echo none > /sys/block/{_disk(device)}/queue/scheduler, then compare both",
-            )
+        if device.detail.get("medium") == "rotating disk" and device.scheduler == "none":
+            what, better = "a rotating disk without an I/O scheduler", "mq-deadline"
+            why = "requests are not sorted by position, so seeks are longer than necessary"
+        elif device.kind == "nvme" and device.scheduler == "bfq":
+            what, better = "an NVMe device with the bfq scheduler", "none"
+            why = "the CPU cost of the scheduler can limit a fast device"
+        else:
+            continue
+        to_do = f"echo {better} > /sys/block/{_disk(device)}/queue/scheduler, then compare both"
+        yield info("device.scheduler", f"{device.path} is {what}", why, to_do)
 
 
 def array_state(survey: Survey) -> Iterator[Notice]:

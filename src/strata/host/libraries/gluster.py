@@ -26,7 +26,7 @@ class Gluster:
         self._path = str(address["path"]).encode()
         self._fs = self._api.glfs_new(volume.encode())
         if not self._fs:
-            raise _failed("the library cannot use the volume")
+            raise _failed("the client library cannot use the volume")
         self._api.glfs_set_logging(self._fs, b"/dev/null", LOG_ERRORS)
         self._api.glfs_set_volfile_server(self._fs, b"tcp", host.encode(), PORT)
         if self._api.glfs_init(self._fs) != 0:
@@ -48,8 +48,7 @@ class Gluster:
             raise _failed("cannot create the file")
         try:
             # Newer versions of the call take two places for what the file was and is.
-            if self._api.glfs_ftruncate(handle, size, None, None) != 0:
-                raise _failed("cannot set the size of the file")
+            _checked(self._api.glfs_ftruncate(handle, size, None, None), "cannot set the size of the file")
         except OSError:
             self.remove()
             raise
@@ -58,8 +57,7 @@ class Gluster:
 
     def remove(self) -> None:
         """By name."""
-        if self._api.glfs_unlink(self._fs, self._path) != 0:
-            raise _failed("cannot remove the file")
+        _checked(self._api.glfs_unlink(self._fs, self._path), "cannot remove the file")
 
 
 class File:
@@ -70,41 +68,31 @@ class File:
 
     def size(self) -> int:
         """Bytes."""
-        end = int(self._api.glfs_lseek(self._handle, 0, os.SEEK_END))
-        if end < 0:
-            raise _failed("cannot read the size")
-        return end
+        return _checked(self._api.glfs_lseek(self._handle, 0, os.SEEK_END), "cannot read the size")
 
     def round_trip(self) -> None:
         """The volume's free space, from its bricks."""
-        if self._api.glfs_statvfs(self._fs, b"/", ctypes.create_string_buffer(STATVFS_BYTES)) != 0:
-            raise _failed("no answer")
+        _checked(self._api.glfs_statvfs(self._fs, b"/", ctypes.create_string_buffer(STATVFS_BYTES)), "no answer")
 
     def read(self, offset: int, length: int) -> bytes:
         """Fewer bytes at the end."""
         buffer = ctypes.create_string_buffer(length)
-        got = int(self._api.glfs_pread(self._handle, buffer, length, offset, 0, None))
-        if got < 0:
-            raise _failed("cannot read")
+        got = _checked(self._api.glfs_pread(self._handle, buffer, length, offset, 0, None), "cannot read")
         return buffer.raw[:got]
 
     def write(self, offset: int, data: bytes) -> None:
         """All of it."""
-        put = int(self._api.glfs_pwrite(self._handle, data, len(data), offset, 0, None, None))
-        if put < 0:
-            raise _failed("cannot write")
+        put = _checked(self._api.glfs_pwrite(self._handle, data, len(data), offset, 0, None, None), "cannot write")
         if put != len(data):
             raise OSError(errno.EIO, f"{put} of {len(data)} bytes were written")
 
     def flush(self) -> None:
         """Every brick has it on its disk."""
-        if self._api.glfs_fsync(self._handle, None, None) != 0:
-            raise _failed("cannot flush")
+        _checked(self._api.glfs_fsync(self._handle, None, None), "cannot flush")
 
     def close(self) -> None:
         """Errors of a close are those of what it had not written yet."""
-        if self._api.glfs_close(self._handle) != 0:
-            raise _failed("cannot close the file")
+        _checked(self._api.glfs_close(self._handle), "cannot close the file")
 
 
 def _declare(api: ctypes.CDLL) -> None:
@@ -131,3 +119,9 @@ def _declare(api: ctypes.CDLL) -> None:
 def _failed(what: str) -> OSError:
     number = ctypes.get_errno() or errno.EIO
     return OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def _checked(code: int, what: str) -> int:
+    if code < 0:
+        raise _failed(what)
+    return code

@@ -22,7 +22,8 @@ class Rbd:
         self._rados, self._rbd = load("librados.so.2", PACKAGES), load("librbd.so.1", PACKAGES)
         self._image, self._cluster, self._pool = str(address["image"]).encode(), c_void_p(), c_void_p()
         user, conf, pool = address["user"], address["conf"], str(address["pool"])
-        _checked(self._rados.rados_create(byref(self._cluster), _or_none(user)), "the library cannot use this user")
+        made = self._rados.rados_create(byref(self._cluster), _or_none(user))
+        _checked(made, "the client library cannot use this user")
         _there(
             self._rados.rados_conf_read_file(self._cluster, _or_none(conf)),
             f"cannot read {conf or 'the configuration of Ceph (?conf=PATH gives another)'}",

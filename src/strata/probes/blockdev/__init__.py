@@ -19,11 +19,9 @@ Blind to requests held back above the block layer (a cgroup's throttle, a file s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from strata.host.block import BASE
 from strata.model.counters import blockdev
-from strata.probes.port import Column, Probe, ProbeScope
+from strata.probes.port import ProbeScope, Table, Told
 
 _SECTOR, _MS, _WRAP = 512, 1e-3, 1 << 32
 
@@ -49,28 +47,24 @@ _FIELDS = (
 )
 
 
-class BlockdevProbe(Probe):
+class BlockdevProbe(Table):
     """Of ``scope.devices``: names as in /sys/class/block (``vda``) or their nodes (``/dev/vda``)."""
+
+    wraps = {counter: _WRAP * _MS for counter, factor in _FIELDS if factor == _MS}
 
     def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         self._files = {name: self.keep(f"{BASE}/{name}/stat", scope) for name in scope.device_names}
         self.absent = tuple(f"no device {name}" for name, file in self._files.items() if not file.there)
-        # A device that is not there, or has fewer fields, has no such column: absent is absent.
-        fields = {name: len(file.read().split()) for name, file in self._files.items()}
-        self._wanted = [(name, _FIELDS[:n]) for name, n in fields.items()]
-        self.columns = tuple(
-            Column(counter, {"device": name}, _WRAP * _MS if factor == _MS else None)
-            for name, wanted in self._wanted
-            for counter, factor in wanted
-        )
+        self.begin()
 
-    def read(self) -> Sequence[float | None]:
-        values: list[float | None] = []
-        for name, wanted in self._wanted:
-            line = self._files[name].read().split()
-            values += [int(line[at]) * factor if at < len(line) else None for at, (_, factor) in enumerate(wanted)]
-        return values
+    def told(self) -> Told:
+        # A device that is not there, or has fewer fields, has no such column: absent is absent.
+        return {
+            (counter, (name,)): int(value) * factor
+            for name, file in self._files.items()
+            for (counter, factor), value in zip(_FIELDS, file.read().split(), strict=False)
+        }
 
 
 open_probe = BlockdevProbe

@@ -11,36 +11,27 @@ Blind to a step back and forth between two samples; a slow slew is seen as what 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 from strata.model.counters import clock
-from strata.probes.port import Column, Probe, ProbeScope
+from strata.probes.port import Probe, ProbeScope, Table, Told
 from strata.units import NS_PER_S
 
 _CLOCKS = {clock.REALTIME: time.CLOCK_REALTIME, clock.BOOTTIME: time.CLOCK_BOOTTIME}
 
 
-class ClockProbe(Probe):
+class ClockProbe(Table):
     """See the module."""
 
     def __init__(self, live: bool) -> None:
         super().__init__()
         # A recorded tree has no clocks.
-        self._clocks = _CLOCKS if live else {}
-        self.columns = tuple(Column(clock.OFFSET, {"clock": name}) for name in self._clocks)
-        self._begin = self._offsets()
-        self._open = True
+        self._began = {name: _offset(number) for name, number in _CLOCKS.items()} if live else {}
+        self.begin()
 
-    def read(self) -> Sequence[float | None]:
-        if not self._open:
-            return [None] * len(self._clocks)
-        return [(now - begin) / NS_PER_S for now, begin in zip(self._offsets(), self._begin, strict=True)]
-
-    def close(self) -> None:
-        self._open = False
-
-    def _offsets(self) -> list[int]:
-        return [_offset(number) for number in self._clocks.values()]
+    def told(self) -> Told:
+        return {
+            (clock.OFFSET, (name,)): (_offset(_CLOCKS[name]) - began) / NS_PER_S for name, began in self._began.items()
+        }
 
 
 def _offset(number: int) -> int:

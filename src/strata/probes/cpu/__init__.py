@@ -13,47 +13,37 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 
 from strata.host.proc import Sys
 from strata.model.counters import cpu
-from strata.probes.port import Column, Probe, ProbeScope
+from strata.probes.port import ProbeScope, Table, Told
 from strata.units import NS_PER_S
 
 _TASKS = "/proc/self/task"
 
 
-class CpuProbe(Probe):
+class CpuProbe(Table):
     """Of the whole machine."""
 
     def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
-        self._sys = sys = scope.sys
+        self._sys = scope.sys
         self._stat = self.keep("/proc/stat", scope)
         self._tick_s = 1 / os.sysconf("SC_CLK_TCK")
-        self._cpus = tuple(self._rows())
-        self._delay = RunDelay(sys)
-        seconds = [Column(cpu.SECONDS, {"cpu": name, "mode": mode}) for name in self._cpus for mode in cpu.MODES]
-        self.columns = (*seconds, Column(cpu.OWN_SECONDS), Column(cpu.OWN_RUN_DELAY))
+        self._delay = RunDelay(scope.sys)
+        self.begin()
 
-    def read(self) -> Sequence[float | None]:
-        rows = self._rows()
-        missing: tuple[float | None, ...] = (None,) * len(cpu.MODES)
-        values: list[float | None] = []
-        for name in self._cpus:
-            values += rows.get(name, missing)
-        values.append(time.process_time() if self._sys.live else None)
-        values.append(self._delay.seconds())
-        return values
-
-    def _rows(self) -> dict[str, tuple[float | None, ...]]:
-        """By processor, as the modes are listed. The ``cpu`` lines stand first; what follows them is not even split."""
-        found: dict[str, tuple[float | None, ...]] = {}
+    def told(self) -> Told:
+        found: Told = {}
+        # The ``cpu`` lines stand first; what follows them is not even split.
         for line in self._stat.read().split(b"\nintr", 1)[0].split(b"\n"):
             name, *fields = line.split()[:9] or [b""]
             if name.startswith(b"cpu") and len(fields) == 8:
                 user, nice, system, idle, iowait, irq, softirq, steal = (int(f) * self._tick_s for f in fields)
-                found[name[3:].decode() or "all"] = (user + nice, system, iowait, irq, softirq, steal, idle)
+                of, values = name[3:].decode() or "all", (user + nice, system, iowait, irq, softirq, steal, idle)
+                found |= {(cpu.SECONDS, (of, mode)): s for mode, s in zip(cpu.MODES, values, strict=True)}
+        found[cpu.OWN_SECONDS, ()] = time.process_time() if self._sys.live else None
+        found[cpu.OWN_RUN_DELAY, ()] = self._delay.seconds()
         return found
 
 

@@ -11,26 +11,24 @@ Blind to file systems without an inode table (btrfs and others say 0 of 0: no su
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from strata.host.mounts import existing, mount_of
-from strata.model.counters import Counter, filesystem
-from strata.probes.port import Column, Probe, ProbeScope
+from strata.model.counters import filesystem
+from strata.probes.port import ProbeScope, Table, Told
 
 _MAY_HANG = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p")
 
 
-class FilesystemProbe(Probe):
+class FilesystemProbe(Table):
     """Of the file systems of ``scope.paths``."""
 
     def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
-        self._paths: list[str] = []
-        self._inodes: list[str] = []
-        devices = set()
-        absent, columns = [], []
+        self._paths: dict[int, str] = {}
+        absent = []
         for path in scope.paths if scope.sys.live else ():
             there = str(existing(Path(path)))
             mount = mount_of(there, scope.sys)
@@ -38,42 +36,24 @@ class FilesystemProbe(Probe):
                 absent.append(f"{path} is on {mount.kind}")
                 continue
             try:
-                device, counts_inodes = Path(there).stat().st_dev, bool(os.statvfs(there).f_files)
+                self._paths.setdefault(Path(there).stat().st_dev, there)
             except OSError as e:
                 # Between the look and here somebody renamed it.
                 absent.append(f"{path} {(e.strerror or str(e)).lower()}")
-                continue
-            if device in devices:
-                continue
-            devices.add(device)
-            self._paths.append(there)
-            columns += _columns(filesystem.BYTES, there)
-            if counts_inodes:
-                self._inodes.append(there)
-                columns += _columns(filesystem.INODES, there)
-        self.columns, self.absent = tuple(columns), tuple(absent)
+        self.absent = tuple(absent)
+        self.begin()
 
-    def read(self) -> Sequence[float | None]:
-        values: list[float | None] = []
-        for path in self._paths:
-            wanted = 5 if path in self._inodes else 3
-            try:
+    def told(self) -> Told:
+        found: Told = {}
+        for path in self._paths.values():
+            with contextlib.suppress(OSError):
                 s = os.statvfs(path)
-            except OSError:
-                values += [None] * wanted
-                continue
-            found = [s.f_blocks * s.f_frsize, s.f_bfree * s.f_frsize, s.f_bavail * s.f_frsize, s.f_files, s.f_ffree]
-            values += found[:wanted]
-        return values
-
-    def close(self) -> None:
-        super().close()
-        self._paths = []
-
-
-def _columns(counter: Counter, path: str) -> list[Column]:
-    """In the order in which `FilesystemProbe.read` gives them."""
-    return [Column(counter, {"path": path, "kind": kind}) for kind in counter.aspects["kind"]]
+                blocks, inodes = {"total": s.f_blocks, "free": s.f_bfree, "available": s.f_bavail}, {}
+                if s.f_files:
+                    inodes = {"total": s.f_files, "free": s.f_ffree}
+                found |= {(filesystem.BYTES, (path, kind)): n * s.f_frsize for kind, n in blocks.items()}
+                found |= {(filesystem.INODES, (path, kind)): n for kind, n in inodes.items()}
+        return found
 
 
 open_probe = FilesystemProbe

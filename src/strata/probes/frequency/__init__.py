@@ -10,43 +10,34 @@ Blind to what a hypervisor really gives: under one the value is a name plate (``
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from strata.model.counters import cpu
-from strata.probes.port import Column, Probe, ProbeScope
+from strata.probes.port import ProbeScope, Table, Told
 
 _BASE = "/sys/devices/system/cpu"
 _MOST = 256
 _MHZ = re.compile(r"^cpu MHz\s*:\s*([0-9.]+)", re.MULTILINE)
 
 
-class FrequencyProbe(Probe):
+class FrequencyProbe(Table):
     """Of the whole machine."""
 
     def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         names = sorted((n for n in scope.sys.names(_BASE) if re.fullmatch(r"cpu\d+", n)), key=lambda n: int(n[3:]))
-        files = [(n[3:], f"{_BASE}/{n}/cpufreq/scaling_cur_freq") for n in names[:_MOST]]
-        self._files = [(number, self.keep(path, scope)) for number, path in files if scope.sys.exists(path)]
-        self._plate: list[float | None] = []
-        if not self._files:
-            self._plate += [float(mhz) * 1e6 for mhz in _MHZ.findall(scope.sys.text("/proc/cpuinfo") or "")][:_MOST]
-        named = [(number, "cpufreq") for number, _ in self._files] or [
-            (str(i), "cpuinfo") for i in range(len(self._plate))
-        ]
-        if not named:
+        self._files = {n[3:]: self.keep(f"{_BASE}/{n}/cpufreq/scaling_cur_freq", scope) for n in names[:_MOST]}
+        self._plate: Told = {}
+        if not any(file.there for file in self._files.values()):
+            told = _MHZ.findall(scope.sys.text("/proc/cpuinfo") or "")[:_MOST]
+            self._plate = {(cpu.FREQUENCY, (str(i), "cpuinfo")): float(mhz) * 1e6 for i, mhz in enumerate(told)}
+        self.begin()
+        if not self.columns:
             self.absent = ("there is neither cpufreq nor a clock rate in /proc/cpuinfo",)
-        self.columns = tuple(Column(cpu.FREQUENCY, {"cpu": number, "source": source}) for number, source in named)
 
-    def read(self) -> Sequence[float | None]:
-        if self._plate:
-            return self._plate
-        texts = [file.read().strip() for _, file in self._files]
-        return [int(text) * 1e3 if text.isdigit() else None for text in texts]
-
-    def close(self) -> None:
-        super().close()
-        self._plate = [None] * len(self._plate)
+    def told(self) -> Told:
+        texts = ((number, file.read().strip()) for number, file in self._files.items())
+        read: Told = {(cpu.FREQUENCY, (number, "cpufreq")): int(text) * 1e3 for number, text in texts if text.isdigit()}
+        return read or self._plate
 
 
 open_probe = FrequencyProbe

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 
 from strata.host.proc import descriptor
 from strata.model.counters import health
-from strata.probes.port import Column, Probe, ProbeScope
+from strata.probes.port import Probe, ProbeScope, Table, Told
 
 AT_EDGES = True
 
@@ -81,43 +81,29 @@ def parse(page: bytes) -> tuple[float, ...]:
     )
 
 
-class HealthProbe(Probe):
+class HealthProbe(Table):
     """See the module."""
 
     def __init__(self, devices: Sequence[str], ask: Fetch) -> None:
         super().__init__()
-        self._ask: Fetch | None = ask
-        absent: list[str] = []
-        found: dict[str, str] = {}
-        for device in devices:
-            name = device.removeprefix("/dev/")
-            match = re.match(r"nvme\d+", name)
-            if match is None:
-                continue
+        self._ask = ask
+        names = [device.removeprefix("/dev/") for device in devices]
+        self._controllers = {name: f"/dev/{m.group()}" for name in names if (m := re.match(r"nvme\d+", name))}
+        if not self._controllers:
+            self.absent = ("no NVMe device; the health of others is not read",)
+        self.begin()
+
+    def told(self) -> Told:
+        found: Told = {}
+        for name, controller in self._controllers.items():
             try:
-                ask(f"/dev/{match.group()}")
-                found[name] = f"/dev/{match.group()}"
+                page = self._ask(controller)
             except OSError as e:
-                absent.append(f"health of {name}: {e.strerror or e}")
-        if not found and not absent:
-            absent.append("no NVMe device; the health of others is not read")
-        self._controllers = found
-        self.absent = tuple(absent)
-        self.columns = tuple(Column(counter, {"device": name}) for name in found for counter in _FIELDS)
-
-    def read(self) -> Sequence[float | None]:
-        values: list[float | None] = []
-        for controller in self._controllers.values():
-            try:
-                page = b"" if self._ask is None else self._ask(controller)
-            except OSError:
-                page = b""
-            values += parse(page) if len(page) == PAGE_BYTES else [None] * len(_FIELDS)
-        return values
-
-    def close(self) -> None:
-        super().close()
-        self._ask = None
+                self.absent += (f"health of {name}: {e.strerror or e}",)
+                continue
+            if len(page) == PAGE_BYTES:
+                found |= {(counter, (name,)): value for counter, value in zip(_FIELDS, parse(page), strict=True)}
+        return found
 
 
 def open_probe(scope: ProbeScope) -> Probe:

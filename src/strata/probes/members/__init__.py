@@ -13,61 +13,44 @@ Blind to weights and policies: it shows what each carried, and an even share is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from strata.host.block import BASE, btrfs, slaves
 from strata.model.counters import members as counted
-from strata.probes.port import Column, PersistentFile, Probe, ProbeScope
+from strata.probes.port import ProbeScope, Table, Told
 
 _MS, _SECTOR, _WRAP = 1e-3, 512, 1 << 32
 
 
-class MembersProbe(Probe):
+class MembersProbe(Table):
     """Of ``scope.devices`` and what they are made of."""
+
+    wraps = {counted.SECONDS: _WRAP * _MS}
 
     def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
-        self._stats: list[PersistentFile] = []
-        self._states: list[PersistentFile] = []
-        self._arrays: list[PersistentFile] = []
-        stats: list[Column] = []
-        states: list[Column] = []
-        arrays: list[Column] = []
         found = _families(scope)
-        for device, members in found.items():
-            for member in members:
-                labels = {"device": device, "member": member}
-                self._stats.append(self.keep(f"{BASE}/{member}/stat", scope))
-                stats += [
-                    Column(counted.READ_BYTES, labels),
-                    Column(counted.WRITE_BYTES, labels),
-                    Column(counted.SECONDS, labels, _WRAP * _MS),
-                ]
-                if scope.sys.exists(f"{BASE}/{member}/device/state"):
-                    self._states.append(self.keep(f"{BASE}/{member}/device/state", scope))
-                    states.append(Column(counted.RUNNING, labels))
-            for name, counter in (("degraded", counted.DEGRADED), ("mismatch_cnt", counted.MISMATCHES)):
-                if scope.sys.exists(f"{BASE}/{device}/md/{name}"):
-                    self._arrays.append(self.keep(f"{BASE}/{device}/md/{name}", scope))
-                    arrays.append(Column(counter, {"device": device}))
-        self.columns = (*stats, *states, *arrays)
+        members = [(device, member) for device, several in found.items() for member in several]
+        self._stats = {of: self.keep(f"{BASE}/{of[1]}/stat", scope) for of in members}
+        self._states = {of: self.keep(f"{BASE}/{of[1]}/device/state", scope) for of in members}
+        self._arrays = {
+            (counter, (device,)): self.keep(f"{BASE}/{device}/md/{name}", scope)
+            for device in found
+            for name, counter in (("degraded", counted.DEGRADED), ("mismatch_cnt", counted.MISMATCHES))
+        }
+        self.begin()
 
-    def read(self) -> Sequence[float | None]:
-        values: list[float | None] = []
-        for file in self._stats:
+    def told(self) -> Told:
+        found: Told = {}
+        for of, file in self._stats.items():
             line = file.read().split()
-            if len(line) < 11:
-                values += [None, None, None]
-                continue
-            values += [int(line[2]) * _SECTOR, int(line[6]) * _SECTOR, (int(line[3]) + int(line[7])) * _MS]
-        for file in self._states:
-            # SCSI says "running", NVMe "live".
-            text = file.read().strip()
-            values.append(float(text in (b"running", b"live")) if text else None)
-        for file in self._arrays:
-            text = file.read().strip()
-            values.append(float(text) if text.isdigit() else None)
-        return values
+            if len(line) >= 11:
+                found[counted.READ_BYTES, of] = int(line[2]) * _SECTOR
+                found[counted.WRITE_BYTES, of] = int(line[6]) * _SECTOR
+                found[counted.SECONDS, of] = (int(line[3]) + int(line[7])) * _MS
+        # SCSI says "running", NVMe "live".
+        states = {of: text for of, file in self._states.items() if (text := file.read().strip())}
+        found |= {(counted.RUNNING, of): float(text in (b"running", b"live")) for of, text in states.items()}
+        arrays = {key: file.read().strip() for key, file in self._arrays.items()}
+        return found | {key: float(text) for key, text in arrays.items() if text.isdigit()}
 
 
 def _families(scope: ProbeScope) -> dict[str, tuple[str, ...]]:

@@ -17,74 +17,61 @@ Blind to time in SMB (the kernel counts none without its debugging options): the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 
 from strata.host.mounts import mount_of
 from strata.model.counters import mounts
 from strata.probes.mounts import cifs, nfs
-from strata.probes.port import Column, PersistentFile, Probe, ProbeScope
+from strata.probes.port import PersistentFile, ProbeScope, Table, Told
 
 _FUSE = "/sys/fs/fuse/connections"
 _NFS = ("nfs", "nfs4")
 _SMB = ("cifs", "smb3")
 
 
-class MountsProbe(Probe):
+class MountsProbe(Table):
     """Of the mounts that hold ``scope.paths``."""
+
+    wraps = cifs.WRAPS
 
     def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
-        self._sources: list[tuple[PersistentFile, Callable[[str], Sequence[float | None]]]] = []
-        columns: list[Column] = []
+        self._sources: list[tuple[PersistentFile, Callable[[str], Told]]] = []
         found = {m.point: m for path in scope.paths if (m := mount_of(path, scope.sys)) is not None}
         absent = []
         for mount in found.values():
+            reader: Callable[[str], Told]
             if mount.kind in _NFS:
-                file = self.keep("/proc/self/mountstats", scope)
-                if (now := nfs.parse(_text(file)).get(mount.point)) is None:
-                    absent.append(f"{mount.point} is not in /proc/self/mountstats")
-                    continue
-                operations = nfs.used(now)
-                columns += nfs.columns(mount.point, operations)
-                self._sources.append((file, _nfs_reader(mount.point, operations)))
+                path, reader = "/proc/self/mountstats", partial(nfs.told, mount.point)
+                why = f"{mount.point} is not in {path}"
             elif mount.kind in _SMB:
-                file = self.keep("/proc/fs/cifs/Stats", scope)
-                if cifs.share(_text(file), mount.source) is None:
-                    absent.append(f"{mount.source} is not in /proc/fs/cifs/Stats")
-                    continue
-                columns += cifs.columns(mount.point)
-                self._sources.append((file, _cifs_reader(mount.source)))
+                path, reader = "/proc/fs/cifs/Stats", partial(cifs.told, mount.point, mount.source)
+                why = f"{mount.source} is not in {path}"
             elif mount.kind == "fuse" or mount.kind.startswith(("fuse.", "fuseblk")):
                 # The connection is named by the minor number of the mount's device.
-                file = self.keep(f"{_FUSE}/{mount.devno.partition(':')[2]}/waiting", scope)
-                if not file.there:
-                    absent.append(f"the queue of {mount.point} ({_FUSE} is not there)")
-                    continue
-                columns.append(Column(mounts.FUSE_WAITING, {"mount": mount.point}))
-                self._sources.append((file, _number))
-        self.columns, self.absent = tuple(columns), tuple(absent)
+                path, reader = f"{_FUSE}/{mount.devno.partition(':')[2]}/waiting", partial(_waiting, mount.point)
+                why = f"the queue of {mount.point} ({_FUSE} is not there)"
+            else:
+                continue
+            file = self.keep(path, scope)
+            if reader(_text(file)):
+                self._sources.append((file, reader))
+            else:
+                absent.append(why)
+        self.absent = tuple(absent)
+        self.begin()
 
-    def read(self) -> Sequence[float | None]:
-        values: list[float | None] = []
-        for file, reader in self._sources:
-            values += reader(_text(file))
-        return values
+    def told(self) -> Told:
+        return {key: value for file, reader in self._sources for key, value in reader(_text(file)).items()}
 
 
 def _text(file: PersistentFile) -> str:
     return file.read().decode(errors="replace")
 
 
-def _nfs_reader(point: str, operations: Sequence[str]) -> Callable[[str], Sequence[float | None]]:
-    return lambda text: nfs.values(nfs.parse(text).get(point), operations)
-
-
-def _cifs_reader(source: str) -> Callable[[str], Sequence[float | None]]:
-    return lambda text: cifs.values(cifs.share(text, source))
-
-
-def _number(text: str) -> Sequence[float | None]:
-    return [float(text) if text.strip().isdigit() else None]
+def _waiting(point: str, text: str) -> Told:
+    return {(mounts.FUSE_WAITING, (point,)): float(text)} if text.strip().isdigit() else {}
 
 
 open_probe = MountsProbe

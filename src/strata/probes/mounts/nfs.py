@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from strata.host.mounts import unescape
 from strata.model.counters import mounts
-from strata.probes.port import Column
+from strata.probes.port import Told
 
 ALWAYS = ("READ", "WRITE", "COMMIT")
 _MS = 1e-3
@@ -23,8 +22,7 @@ _FIELDS = (
     (mounts.NFS_EXECUTE_SECONDS, _MS),
 )
 # The places of the line "bytes:".
-_BYTES = (("cached", "read", 0), ("cached", "write", 1), ("direct", "read", 2), ("direct", "write", 3))
-_SERVER = (("server", "read", 4), ("server", "write", 5))
+_BYTES = tuple((direction, path) for path in ("cached", "direct", "server") for direction in ("read", "write"))
 
 
 @dataclass
@@ -62,28 +60,15 @@ def parse(text: str) -> dict[str, NfsMount]:
     return found
 
 
-def used(mount: NfsMount) -> tuple[str, ...]:
-    """What data passes by, and every other operation that was ever asked for."""
-    return tuple(n for n, row in mount.operations.items() if len(row) >= 8 and (n in ALWAYS or row[0]))
-
-
-def columns(point: str, operations: Sequence[str]) -> list[Column]:
-    """In the order of `values`."""
-    made = [
-        Column(counter, {"mount": point, "operation": name.lower()}) for name in operations for counter, _ in _FIELDS
-    ]
-    return made + [
-        Column(mounts.NFS_BYTES, {"mount": point, "path": path, "direction": direction})
-        for path, direction, _ in (*_BYTES, *_SERVER)
-    ]
-
-
-def values(mount: NfsMount | None, operations: Sequence[str]) -> list[float | None]:
-    """None for all of a mount that is gone."""
+def told(point: str, text: str) -> Told:
+    """What data passes by, and every other operation that was ever asked for; nothing of a mount that is gone."""
+    mount = parse(text).get(point)
     if mount is None:
-        return [None] * (len(operations) * len(_FIELDS) + len(_BYTES) + len(_SERVER))
-    found: list[float | None] = []
-    for name in operations:
-        row = mount.operations.get(name, ())
-        found += [row[at] * factor if at < len(row) else None for at, (_, factor) in enumerate(_FIELDS)]
-    return found + [mount.moved[at] if at < len(mount.moved) else None for _, _, at in (*_BYTES, *_SERVER)]
+        return {}
+    used = {n: row for n, row in mount.operations.items() if len(row) >= 8 and (n in ALWAYS or row[0])}
+    found: Told = {
+        (counter, (point, name.lower())): number * factor
+        for name, row in used.items()
+        for (counter, factor), number in zip(_FIELDS, row, strict=False)
+    }
+    return found | {(mounts.NFS_BYTES, (point, *of)): n for of, n in zip(_BYTES, mount.moved, strict=False)}

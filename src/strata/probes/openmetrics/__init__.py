@@ -47,7 +47,7 @@ class OpenMetricsProbe(Probe):
         super().__init__()
         if not url.startswith("http://"):
             raise UsageError("cannot read counters from", url, "only http:// is supported", "http://host:9100/metrics")
-        self._url: str | None = url
+        self._url = url
         self._places: dict[_Key, int] = {}
         self._parser = Parser()
         self._ours: dict[str, tuple[_Key, Column] | None] = {}
@@ -61,7 +61,7 @@ class OpenMetricsProbe(Probe):
             self.absent = (f"{url} has too many metrics; only {MOST_COLUMNS} of them are read",)
 
     def read(self) -> Sequence[float | None]:
-        found = self._fetch() if self._url is not None else "closed"
+        found = "closed" if self.closed else self._fetch()
         values: list[float | None] = [None] * len(self.columns)
         if isinstance(found, str):
             return values
@@ -72,10 +72,6 @@ class OpenMetricsProbe(Probe):
             if key in self._places:
                 values[self._places[key]] = value
         return values
-
-    def close(self) -> None:
-        super().close()
-        self._url = None
 
     def _learn(self, found: Mapping[_Key, tuple[Column, float]]) -> None:
         new = [(key, column) for key, (column, _) in found.items() if key not in self._places]
@@ -89,7 +85,6 @@ class OpenMetricsProbe(Probe):
         import urllib.request
         from http.client import HTTPException
 
-        assert self._url is not None
         if len(self._parser.heads) > MOST_HEADS:
             self._parser, self._ours = Parser(), {}
         request = urllib.request.Request(self._url, headers={"Accept": _ACCEPT})

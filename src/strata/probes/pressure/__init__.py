@@ -22,7 +22,7 @@ class PressureProbe(Table):
         self._files = {r: self.keep(f"/proc/pressure/{r}", scope) for r in pressure.RESOURCES}
         self.begin()
         if not self.columns:
-            self.absent = ("the kernel does not account for pressure (psi=1)",)
+            self.absent = ("the kernel does not measure pressure (boot it with psi=1)",)
 
     def told(self) -> Told:
         found: Told = {}

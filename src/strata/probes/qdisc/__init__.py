@@ -76,6 +76,7 @@ class QdiscProbe(Table):
         if scope.sys.live:
             try:
                 self._netlink = Netlink(ROUTE, scope.netns)
+                self._kept.callback(self._netlink.close)
                 self._names = dict(within(scope.netns, socket.if_nameindex))
             except OSError as e:
                 self.absent = (f"no queueing disciplines: {e.strerror}",)
@@ -93,12 +94,6 @@ class QdiscProbe(Table):
                 for counter, value in zip(_FIELDS, values, strict=True)
             }
         return {}
-
-    def close(self) -> None:
-        super().close()
-        if self._netlink is not None:
-            self._netlink.close()
-            self._netlink = None
 
 
 open_probe = QdiscProbe

@@ -27,7 +27,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from strata.host.proc import Sys
 from strata.model.counters import servers
 from strata.probes.port import Column, PersistentFile, Probe, ProbeScope
 from strata.probes.processes import Processes, group_members_file
@@ -78,7 +77,7 @@ class ServersProbe(Probe):
 
     def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
-        self._sys: Sys | None = scope.sys
+        self._sys = scope.sys
         self._own = os.getpid() if scope.sys.live else None
         self._processes = scope.processes or Processes(scope.sys)
         found = dict.fromkeys((*scope.pids, *listeners(scope)))
@@ -104,7 +103,7 @@ class ServersProbe(Probe):
         self.columns = tuple(columns)
 
     def read(self) -> Sequence[float | None]:
-        if self._sys is None:
+        if self.closed:
             return [None] * len(self.columns)
         if self._servers:
             self._processes.look()
@@ -120,7 +119,7 @@ class ServersProbe(Probe):
             keys = [(pid, self._processes.started(pid)) for pid in members]
             chosen = server.read_of(keys, room - (len(self._servers) - place))
             room -= len(chosen)
-            alive = self._spent(self._sys, server, chosen)
+            alive = self._spent(server, chosen)
             if not alive:
                 values += [None] * (len(servers.MODES) + len(_COUNTERS))
                 continue
@@ -128,16 +127,12 @@ class ServersProbe(Probe):
             values += row._replace(processes=row.processes + len(server.left))
         return values
 
-    def close(self) -> None:
-        super().close()
-        self._sys = None
-
     def _group_members(self, pid: int, scope: ProbeScope) -> PersistentFile | None:
         path = group_members_file(scope.sys, pid)
         return None if path is None else self.keep(path, scope)
 
-    def _spent(self, sys: Sys, server: _Server, keys: Sequence[Key]) -> dict[Key, Spent]:
-        found = ((key, spent_of(sys, *key, server.account.last.get(key))) for key in keys)
+    def _spent(self, server: _Server, keys: Sequence[Key]) -> dict[Key, Spent]:
+        found = ((key, spent_of(self._sys, *key, server.account.last.get(key))) for key in keys)
         return {key: spent for key, spent in found if spent is not None}
 
 

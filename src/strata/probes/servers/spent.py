@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strata.host.proc import Sys
-from strata.probes.processes import fields_of
+from strata.probes.processes import fields_of, names_in
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -48,7 +48,7 @@ def spent_of(sys: Sys, pid: int, start: int, before: Spent | None) -> Spent | No
         return None
     io = dict(line.partition(": ")[::2] for line in _read(home / "io").split("\n"))
     threads = {} if before is None else dict(before.threads)
-    for tid in _tasks(home):
+    for tid in names_in(home / "task"):
         told = _read(f"{home}/task/{tid}/schedstat").split()
         if len(told) == 3:
             threads[tid] = Thread(int(told[0]), int(told[1]), int(told[2]))
@@ -76,13 +76,6 @@ def _read(path: Path | str) -> str:
         return ""
     finally:
         os.close(fd)
-
-
-def _tasks(home: Path) -> list[str]:
-    try:
-        return os.listdir(home / "task")  # noqa: PTH208 - names alone
-    except OSError:
-        return []
 
 
 def _number(text: str | None) -> float | None:

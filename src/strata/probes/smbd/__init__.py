@@ -58,7 +58,7 @@ class SmbdProbe(Probe):
 
     def __init__(self, conf: str, program: str) -> None:
         super().__init__()
-        self._argv: list[str] | None = [program, "-s", conf, "-P"]
+        self._argv = [program, "-s", conf, "-P"]
         text = self._listing()
         self._first: dict[str, int] | None = (found := parse(text))
         if not any(v is not None for v in values(found)):
@@ -69,19 +69,13 @@ class SmbdProbe(Probe):
         self.columns = tuple(column for _, column, _ in _READ)
 
     def read(self) -> Sequence[float | None]:
-        if not self.columns:
-            return ()
+        if not self.columns or self.closed:
+            return [None] * len(self.columns)
         # What was listed to find the columns is the first reading: a listing costs as much as all other probes.
         found, self._first = self._first, None
         return values(parse(self._listing()) if found is None else found)
 
-    def close(self) -> None:
-        super().close()
-        self._argv = None
-
     def _listing(self) -> str:
-        if self._argv is None:
-            return ""
         try:
             done = process.run(self._argv, TIMEOUT_S)
         except OSError as e:

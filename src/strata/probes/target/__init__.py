@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Sequence
 from typing import Any
 
 from strata.model import histogram
 from strata.model.counters import target
-from strata.probes.port import Column, Probe, ProbeScope
+from strata.probes.port import Probe, ProbeScope, Table, Told
 from strata.units import NS_PER_S
 
 OF_NODE = True
@@ -61,33 +60,25 @@ def between(before: dict[str, Any], after: dict[str, Any]) -> dict[str, str]:
     return made
 
 
-class TargetProbe(Probe):
+class TargetProbe(Table):
     """See the module."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
-        self._path: str | None = path
-        try:
-            ask(path)
-        except OSError as e:
-            self.absent = (f"no statistics at {path}: {e.strerror or e}",)
-            return
-        self.columns = tuple(
-            Column(counter, {"direction": direction}) for direction in target.DIRECTIONS for _, counter, _ in _FIELDS
-        )
+        self._path = path
+        self.begin()
 
-    def read(self) -> Sequence[float | None]:
-        if self._path is None or not self.columns:
-            return [None] * len(self.columns)
+    def told(self) -> Told:
         try:
             found = ask(self._path)
-        except OSError:
-            return [None] * len(self.columns)
-        return [found[d][name] * factor for d in target.DIRECTIONS for name, _, factor in _FIELDS]
-
-    def close(self) -> None:
-        super().close()
-        self._path = None
+        except OSError as e:
+            self.absent = (f"no statistics at {self._path}: {e.strerror or e}",)
+            return {}
+        return {
+            (counter, (direction,)): found[direction][name] * factor
+            for direction in target.DIRECTIONS
+            for name, counter, factor in _FIELDS
+        }
 
 
 def open_probe(scope: ProbeScope) -> Probe:

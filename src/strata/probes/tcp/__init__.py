@@ -64,11 +64,14 @@ class TcpProbe(Probe):
         if (self._ports or self._of_node) and scope.sys.live:
             try:
                 self._netlink = Netlink(SOCK_DIAG, scope.netns)
+                self._kept.callback(self._netlink.close)
                 self._served = frozenset(s.local_port for s in sockets(self._netlink, LISTEN) if self._of_node)
             except OSError as e:
                 self.absent = (f"no connections: {e.strerror}",)
 
     def read(self) -> Sequence[float | None]:
+        if self.closed:
+            return [None] * len(self.columns)
         self._look()
         values: list[float | None] = self._whole()[: self._namespace]
         for one in self._followed:
@@ -78,12 +81,6 @@ class TcpProbe(Probe):
                     found = info(self._netlink, one)
             values += [_value(found, counter.source) for counter in _FIELDS]
         return values
-
-    def close(self) -> None:
-        super().close()
-        if self._netlink is not None:
-            self._netlink.close()
-            self._netlink = None
 
     def _whole(self) -> list[float | None]:
         lines = [line.split() for line in self._snmp.read().split(b"\n") if line.startswith(b"Tcp:")]

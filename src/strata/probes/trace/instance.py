@@ -57,7 +57,8 @@ def check(what: str) -> Path:
         raise RunFailed("cannot trace", what, "creating a tracing instance needs root", "run it with sudo")
     if not (path / "events" / "block").is_dir():
         why = "this kernel has no events of the block layer (CONFIG_BLK_DEV_IO_TRACE)"
-        raise RunFailed("cannot trace", what, why, "use a kernel that has them, or read counters: strata measure")
+        hint = "use a kernel with these events, or read counters instead: strata measure"
+        raise RunFailed("cannot trace", what, why, hint)
     return path
 
 
