@@ -1,4 +1,4 @@
-"""The processors, as far as the kernel shows them."""
+"""The CPUs, as far as the kernel shows them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WAKE_UP_BYTES = 4
 
 
 def cpu(sys: Sys, quota: float | None = None) -> Cpu:
-    """``quota`` is the tightest cgroup limit, in processors."""
+    """``quota`` is the tightest cgroup limit, in CPUs."""
     info = _fields(sys)
     logical = sum(1 for line in sys.lines("/proc/cpuinfo") if line.startswith("processor"))
     logical = logical or os.cpu_count() or 1
@@ -37,7 +37,7 @@ def cpu(sys: Sys, quota: float | None = None) -> Cpu:
 
 
 def _fields(sys: Sys) -> dict[str, str]:
-    """The first processor's lines; later ones only add what it does not have (ARM's ``Model`` comes last)."""
+    """The first CPU's lines; later ones only add what it does not have (ARM's ``Model`` comes last)."""
     found: dict[str, str] = {}
     for line in sys.lines("/proc/cpuinfo"):
         key, colon, value = line.partition(":")

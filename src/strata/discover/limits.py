@@ -21,7 +21,7 @@ _V1_IO = {
 def limits(sys: Sys) -> dict[str, str]:
     """Every limit found, the tightest of all groups above this process.
 
-    Keys: ``memory`` (bytes), ``cpu`` (processors), ``io <major:minor> <rbps|wbps|riops|wiops>`` (bytes or requests
+    Keys: ``memory`` (bytes), ``cpu`` (CPUs), ``io <major:minor> <rbps|wbps|riops|wiops>`` (bytes or requests
     per second), ``rlimit memlock|nofile|fsize`` (bytes, files, bytes), ``io_uring_disabled`` (1: unprivileged, 2: all).
     """
     found: dict[str, float] = {}
@@ -42,7 +42,7 @@ def memory_limit(found: dict[str, str]) -> int | None:
 
 
 def cpu_limit(found: dict[str, str]) -> float | None:
-    """Processors; None: no limit."""
+    """CPUs; None: no limit."""
     return float(found["cpu"]) if "cpu" in found else None
 
 

@@ -12,7 +12,7 @@ from strata.model.survey import Load
 
 @dataclass(frozen=True)
 class Look:
-    """The counters at one instant: clock ticks of all processors, requests per device, bytes per interface."""
+    """The counters at one instant: clock ticks of all CPUs, requests per device, bytes per interface."""
 
     at_ns: int
     busy: int = 0

@@ -22,7 +22,7 @@ def glance(watched: Sequence[Watched], nodes: Sequence[str | None] = (None,), ow
     """From the last sample of each probe and the last one at least `LEAST_S` before it; nothing where there is none.
 
     ``nodes``: their names, in their order.
-    ``own``: processors that this process used meanwhile, as whoever asks has counted them.
+    ``own``: CPUs that this process used meanwhile, as whoever asks has counted them.
     """
     told = Readings.now((c.metric, one.node, c.labels, value) for one in watched for c, value in _last(one))
     if not told.stored:

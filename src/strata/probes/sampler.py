@@ -30,7 +30,7 @@ class Sampler:
     """One recording. ``devices``: the block devices to watch; ``interval_s``: time between samples (0.01 s or more).
 
     ``paths``: files whose file systems are watched. ``nodes``: whose network, processes and groups are read; the
-    columns of a named node carry the label ``node``. Processors, memory and devices are the machine's, not a node's,
+    columns of a named node carry the label ``node``. CPUs, memory and devices are the machine's, not a node's,
     and are read once. Without nodes it is this machine as it is. ``processes``: what earlier recordings know of them.
     """
 

@@ -1,4 +1,4 @@
-"""Checks of the machine: load, processors, memory, limits."""
+"""Checks of the machine: load, CPUs, memory, limits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def busy(survey: Survey) -> Iterator[Notice]:
 
 
 def clocks(survey: Survey) -> Iterator[Notice]:
-    """Processors that change speed, clocks that cost."""
+    """CPUs that change speed, clocks that cost."""
     cpu = survey.cpu
     if cpu.governor is not None and cpu.governor != "performance":
         yield warn(

@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"-?\d{1,15}(?:[.,]\d{1,9})?")
 
 
 def unit_of(column: str) -> str | None:
-    """The unit of a column of disks or processors; None for what is not known."""
+    """The unit of a column of disks or CPUs; None for what is not known."""
     if column in UNITS:
         return UNITS[column]
     return "%" if column.startswith("%") else None

@@ -1,7 +1,7 @@
 """diskspd's text, of Windows (2.0.15 to 2.2) and of its port to Linux.
 
 It does not print its version. Older ones print ``MB/s`` and mean 2^20 bytes: bytes ÷ time says so. Sizes are plain
-bytes before 2.1 and ``64KiB`` since. The columns depend on ``-L`` and ``-D``, the head of the processors' table on the
+bytes before 2.1 and ``64KiB`` since. The columns depend on ``-L`` and ``-D``, the head of the CPUs' table on the
 machine, the head of the percentiles on the version. A time span that nobody waited for has no results, and is said.
 """
 

@@ -29,7 +29,7 @@ def recognise(head: str) -> bool:
 
 
 def read(source: Source) -> Imported:
-    """Series for each column of each device, and of the processors."""
+    """Series for each column of each device, and of the CPUs."""
     sampled, since = Sampled(), set[str]()
     host = system = ""
     day: datetime | None = None

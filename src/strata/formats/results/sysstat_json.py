@@ -27,7 +27,7 @@ def recognise(head: str) -> bool:
 
 
 def read(source: Source) -> Imported:
-    """Series of disks, processors and interfaces, of every host."""
+    """Series of disks, CPUs and interfaces, of every host."""
     text = source.text()
     found, broken = parsing.json_documents(text)
     documents = [d for _, d in found if isinstance(d, dict) and isinstance(d.get("sysstat"), dict)]

@@ -1,9 +1,9 @@
-"""Control groups: when a processor quota held the path's processes back.
+"""Control groups: when a CPU quota held the path's processes back.
 
 Reads    cpu.stat of the groups (versions 1 and 2) of the processes it is given and of those that listen on its ports,
          with all their parents but the root; where no namespace is named, of this process too.
 Makes    ``cgroup_periods``, ``cgroup_throttled_periods`` (periods, counter), ``cgroup_throttled_seconds`` (s, counter:
-         summed over processors), each with ``{cgroup=…}``, and ``process=…`` where the group is not this process's own.
+         summed over CPUs), each with ``{cgroup=…}``, and ``process=…`` where the group is not this process's own.
 Costs    87 µs per sample with 1 group, 15 µs without a quota.
 Needs    a group with a quota; a group without one has no columns.
 Blind to I/O limits (version 1 counts no time for them); quotas that are set after it was opened; limits that a

@@ -1,9 +1,9 @@
-"""Processor time, of the machine and of this process.
+"""CPU time, of the machine and of this process.
 
 Reads    /proc/stat, /proc/self/task/*/schedstat, the process's own CPU clock.
 Makes    ``cpu_seconds{cpu=all|0|1…, mode=user|system|iowait|irq|softirq|steal|idle}`` (s, counter; user includes nice),
          ``process_cpu_seconds`` (s, counter), ``process_run_delay_seconds`` (s, counter: ready to run, and waiting).
-Costs    308 µs per sample with 2 processors and 1 thread; grows with processors, interrupts and threads.
+Costs    308 µs per sample with 2 CPUs and 1 thread; grows with CPUs, interrupts and threads.
 Needs    nothing; run delay needs CONFIG_SCHED_INFO (every distribution kernel).
 Blind to anything shorter than a clock tick (usually 10 ms) in ``cpu_seconds``; threads that began and ended between two
          samples in run delay; child processes.
@@ -48,7 +48,7 @@ class CpuProbe(Table):
 
 
 class RunDelay:
-    """Sums what all threads waited for a processor, also those that have ended since."""
+    """Sums what all threads waited for a CPU, also those that have ended since."""
 
     def __init__(self, sys: Sys) -> None:
         self._sys = sys

@@ -1,12 +1,12 @@
-"""Processor cycles and instructions, counted by the processors themselves, kernel and user apart.
+"""CPU cycles and instructions, counted by the CPUs themselves, kernel and user apart.
 
-Reads    perf_event_open(2): PERF_COUNT_HW_CPU_CYCLES and PERF_COUNT_HW_INSTRUCTIONS, of every processor.
+Reads    perf_event_open(2): PERF_COUNT_HW_CPU_CYCLES and PERF_COUNT_HW_INSTRUCTIONS, of every CPU.
 Makes    ``cpu_cycles`` (cycles, counter), ``cpu_instructions`` (instructions, counter), both with
-         ``{cpu=0|1…, mode=user|kernel}``. Where more events were asked for than the processor counts at once, the
+         ``{cpu=0|1…, mode=user|kernel}``. Where more events were asked for than the CPU counts at once, the
          kernel takes turns and the value is scaled by enabled/running time.
-Costs    15 µs per sample where there is no such counter. Where there is: not measured yet (4 descriptors a processor).
-Needs    a processor that counts (many virtual machines hide it) and perf_event_paranoid ≤ 0 or CAP_PERFMON.
-Blind to which process spent them; idle processors, which do not cycle.
+Costs    15 µs per sample where there is no such counter. Where there is: not measured yet (4 descriptors a CPU).
+Needs    a CPU that counts (many virtual machines hide it) and perf_event_paranoid ≤ 0 or CAP_PERFMON.
+Blind to which process spent them; idle CPUs, which do not cycle.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WHY = {
 }
 
 Call = Callable[[bytes, int], int]
-"""(perf_event_attr, processor) -> a descriptor. Raises `OSError`."""
+"""(perf_event_attr, CPU) -> a descriptor. Raises `OSError`."""
 
 
 def perf_event_open(attr: bytes, cpu: int) -> int:

@@ -1,8 +1,8 @@
-"""The clock of each processor, in which cycles are counted where there is no counter of them.
+"""The clock of each CPU, in which cycles are counted where there is no counter of them.
 
 Reads    /sys/devices/system/cpu/cpu*/cpufreq/scaling_cur_freq; else /proc/cpuinfo, once.
 Makes    ``cpu_frequency_hz{cpu=0|1…, source=cpufreq|cpuinfo}`` (Hz, gauge).
-Costs    56 µs per sample with cpufreq of 2 processors, 11 µs without.
+Costs    56 µs per sample with cpufreq of 2 CPUs, 11 µs without.
 Needs    nothing.
 Blind to what a hypervisor really gives: under one the value is a name plate (``cpuinfo``), and says so in its label.
 """

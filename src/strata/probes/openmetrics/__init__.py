@@ -32,7 +32,7 @@ REMOTE = True
 TIMEOUT_S = 2.0
 MOST_BYTES = 16 << 20
 MOST_COLUMNS = 1 << 15
-"""Of one exporter: a machine of 1,000 processors and 1,000 disks has fewer. Names that come later are passed over."""
+"""Of one exporter: a machine of 1,000 CPUs and 1,000 disks has fewer. Names that come later are passed over."""
 MOST_HEADS = 1 << 18
 """Lines that are remembered from one answer to the next, before all are forgotten."""
 _ACCEPT = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"

@@ -1,6 +1,6 @@
 """The text of OpenMetrics 1.0 and of the Prometheus exposition format 0.0.4: samples, strictly read.
 
-Not `prometheus_client`, which reads both formats too: it takes every line apart anew (14 to 21 ms of a processor for
+Not `prometheus_client`, which reads both formats too: it takes every line apart anew (14 to 21 ms of a CPU for
 1,500 lines; here 10 the first time and 1 later), takes the square of a line's length (21 s for a line of 2 MiB), adds
 ``_total`` to the names of counters, and tells what it refuses by more than one kind of error. Tests hold the two
 against each other.

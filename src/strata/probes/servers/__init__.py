@@ -5,10 +5,10 @@ Reads    /proc/<pid>/stat, io and task/*/schedstat of the processes it is given,
          no user's session and not our own; /proc/*/fd for who listens, of every process once in a session, and in
          every sample the list of /proc.
 Makes    ``server_cpu_seconds{process=…, mode=user|system}`` (s, counter), ``server_run_delay_seconds`` (s, counter:
-         ready to run, and waiting), ``server_switches`` (times, counter: it was given a processor),
+         ready to run, and waiting), ``server_switches`` (times, counter: it was given a CPU),
          ``server_read_bytes``, ``server_written_bytes`` (B, counter: at the storage, not at the page cache),
          ``server_resident_bytes`` (B, gauge), ``server_processes`` (processes, gauge), ``server_busiest_thread`` (1,
-         gauge: share of one processor that the busiest thread took since the sample before; near 1 while others are
+         gauge: share of one CPU that the busiest thread took since the sample before; near 1 while others are
          idle: it is single-threaded, and full), each with ``{process=…}``.
 Costs    376 µs per sample with 1 process of 1 thread, 16 µs for each thread more; looking for new processes takes at
          most 0.2 % of the time.

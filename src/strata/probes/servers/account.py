@@ -32,7 +32,7 @@ class _Sums(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One sample, in the order in which the probe gives it. ``busiest`` is the share of one processor that the busiest
+    """One sample, in the order in which the probe gives it. ``busiest`` is the share of one CPU that the busiest
     thread took since the sample before."""
 
     user_s: float | None

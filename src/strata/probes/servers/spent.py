@@ -15,7 +15,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True)
 class Thread:
-    """Since it began, in ns: on a processor, ready and waiting for one; and how often it was given one."""
+    """Since it began, in ns: on a CPU, ready and waiting for one; and how often it was given one."""
 
     ran_ns: int
     waited_ns: int

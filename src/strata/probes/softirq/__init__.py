@@ -4,9 +4,9 @@ Reads    /proc/softirqs, /proc/net/softnet_stat.
 Makes    ``softirqs{cpu=0|1…, kind=net_rx|net_tx|block|timer|rcu}`` (runs, counter); ``softnet_packets{cpu=…}``,
          ``softnet_drops{cpu=…}`` (packets, counter), ``softnet_squeezed{cpu=…}`` (times, counter): the budget was used
          up while packets were left.
-Costs    103 µs per sample with 2 processors.
+Costs    103 µs per sample with 2 CPUs.
 Needs    nothing.
-Blind to time: processor time in them is ``cpu_seconds{mode=softirq}``; to which interface. All have 32 bits; a wrap is
+Blind to time: CPU time in them is ``cpu_seconds{mode=softirq}``; to which interface. All have 32 bits; a wrap is
          carried on.
 """
 

@@ -1,9 +1,9 @@
 """Block trace: every I/O that reaches a device, for a bounded window.
 
 Reads    a private instance of the kernel's tracing (``instances/strata-PID`` in tracefs): the raw buffers of all
-         processors, by the formats the kernel gives of them.
+         CPUs, by the formats the kernel gives of them.
 Makes    a `TraceResult`: service time, wait, depth, order, reordering, splits, merges, threads.
-Costs    in the kernel 0.17 µs per event on the processor where it happens, three events for a plain I/O; reading
+Costs    in the kernel 0.17 µs per event on the CPU where it happens, three events for a plain I/O; reading
          takes its own thread's time, which is measured and part of the result (docs/journal/2026-11-21-trace.md).
 Needs    root, a mounted tracefs (Linux 4.1), the kernel's block events (CONFIG_BLK_DEV_IO_TRACE).
 Blind to I/O that never reaches the block layer (page cache, network file systems); who asked, where a file system
@@ -41,7 +41,7 @@ _HEAD_MOST = 8 * units.MIB
 """Bytes of a saved trace's description: the names of 65 536 threads and the devices."""
 _BUFFER_KIB = 8192
 _BUFFERS_KIB = 256 * 1024
-"""For all processors together."""
+"""For all CPUs together."""
 
 
 class Window:

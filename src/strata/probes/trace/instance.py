@@ -64,7 +64,7 @@ def check(what: str) -> Path:
 
 @contextmanager
 def instance(targets: Sequence[TraceTarget], buffer_kib: int) -> Iterator[Ready]:
-    """An instance with a buffer of ``buffer_kib`` for each processor, that records these devices and nothing else.
+    """An instance with a buffer of ``buffer_kib`` for each CPU, that records these devices and nothing else.
 
     It is written down before it is made, so that `strata clean` finds it after a crash. Raises `RunFailed`.
     """
