@@ -16,6 +16,7 @@ from pathlib import Path
 from strata import units
 from strata.engine import Backing, TargetConfig, TargetProcess, Timing, build_job, file_segments, fill, run_job
 from strata.host import testfile
+from strata.host.mark import header_bytes
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 from strata.model.result import EngineResult
@@ -65,7 +66,7 @@ def soak(seconds: float, directory: Path) -> dict[str, object]:
     """Everything that was issued, and the footprint of both processes after each round."""
     path = directory / "soak.dat"
     mark = testfile.create(path, SIZE)
-    fill(str(path), SIZE, 1, testfile.header_bytes(mark))
+    fill(str(path), SIZE, 1, header_bytes(mark))
     config = TargetConfig(
         unix=str(directory / "s"), tcp=None, backing=Backing(kind="memory", size_bytes=SIZE, read_only=False)
     )

@@ -18,7 +18,7 @@ from commands import strata
 from loops import checksum, image, loop, need, need_root, run
 
 from strata.errors import SafetyRefusal
-from strata.host import rawcheck, safety
+from strata.host import rawcheck
 from strata.host.openers import Openers, openers, place_of
 
 pytestmark = pytest.mark.root
@@ -59,7 +59,7 @@ def holder(path: Path | str, flags: int = os.O_RDWR, more: str = "pass") -> Iter
 
 def refused(device: str, pid: int, words: str = "") -> None:
     with pytest.raises(SafetyRefusal) as e:
-        safety.check_raw_write(device, device)
+        rawcheck.check_raw_write(device, device)
     assert any(f"process {pid} " in p and words in p for p in e.value.problems or (e.value.why,)), e.value.render()
 
 
@@ -74,7 +74,7 @@ def test_a_device_that_somebody_has_open_is_not_written_to(tmp_path: Path, stack
         assert checksum(img) == before
         read = strata("measure", f"block:{device}", "--rw", "randread", "--runtime", "100ms", "--ramp-time", "0ms")
         assert read.returncode == 0, read.stderr
-    safety.check_raw_write(device, device)
+    rawcheck.check_raw_write(device, device)
 
 
 def test_every_way_to_have_it_open_is_seen(tmp_path: Path, stack: ExitStack) -> None:
@@ -94,7 +94,7 @@ def test_every_way_to_have_it_open_is_seen(tmp_path: Path, stack: ExitStack) -> 
         with holder(path, flags, more) as pid:
             refused(device, pid, words)
     with holder(device, os.O_PATH):
-        safety.check_raw_write(device, device)
+        rawcheck.check_raw_write(device, device)
 
 
 def test_parts_and_wholes_are_one_device(tmp_path: Path, stack: ExitStack) -> None:
@@ -130,7 +130,7 @@ def test_who_may_not_look_at_others_is_told_so(tmp_path: Path, stack: ExitStack)
         os.setgid(65534)
         os.setuid(65534)
         try:
-            safety.check_raw_write(device, device)
+            rawcheck.check_raw_write(device, device)
         except SafetyRefusal as e:
             os.write(ends[1], e.render().encode())
         finally:

@@ -24,6 +24,7 @@ from strata.app.verify import VerifyOptions, verify_endpoint
 from strata.engine import Timing, build_job, run_job
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry, safety, testfile
+from strata.host.mark import read_mark
 from strata.model.endpoint import Endpoint
 from strata.model.rw import Rw
 from strata.model.stack import Layer, Stack
@@ -110,7 +111,7 @@ def test_a_journal_is_held_against_its_own_file_alone(tmp_path: Path) -> None:
     path, journal = tmp_path / "t.dat", str(tmp_path / "journal")
     words = VerifyOptions(size=SIZE, direct=False, journal=journal)
     verify_endpoint(f"file:{path}", words, lambda _: None)
-    mark = testfile.read_mark(path)
+    mark = read_mark(path)
     assert mark is not None
     path.unlink()
     kept(path)
@@ -204,11 +205,11 @@ def test_another_user_of_the_machine_is_not_served(tmp_path: Path) -> None:
 
 def test_nobody_writes_over_the_mark_through_the_server(tmp_path: Path) -> None:
     with shared(tmp_path / "t.dat") as port:
-        mark = testfile.read_mark(tmp_path / "t.dat")
+        mark = read_mark(tmp_path / "t.dat")
         for offset in (0, 4096, MIB - 4096):
             assert nbd_write(port, offset, PHRASES[:4096]) == 1  # EPERM
         assert nbd_write(port, 2 * MIB, PHRASES[:4096]) == 0
-        assert testfile.read_mark(tmp_path / "t.dat") == mark
+        assert read_mark(tmp_path / "t.dat") == mark
 
 
 def test_the_server_of_a_run_that_only_reads_is_read_only(tmp_path: Path) -> None:
@@ -269,7 +270,7 @@ def test_a_kept_file_is_used_again_and_again_also_after_kill_9(tmp_path: Path) -
     with testfile.own(path) as held:
         os.pwrite(held.fd, b"x" * 4096, 2 * MIB)
         held.let_go()  # As a process does that is killed: nothing is put in order.
-    assert path.stat().st_mtime_ns != testfile.read_mark(path).date_ns  # type: ignore[union-attr]
+    assert path.stat().st_mtime_ns != read_mark(path).date_ns  # type: ignore[union-attr]
     [entry] = registry.entries()
     registry.replace(registry.Entry(**{**entry.__dict__, "process": "gone"}))
     assert testfile.clean() == ()

@@ -14,6 +14,7 @@ from loops import MIB, image, loop, need_root
 from strata import _core, units
 from strata.engine import fill
 from strata.host import testfile
+from strata.host.mark import header_bytes
 
 SIZE = 32 * units.MIB
 
@@ -23,7 +24,7 @@ def own_file() -> Iterator[Path]:
     with working_disk() as disk:
         path = disk / "own.dat"
         mark = testfile.create(path, SIZE)
-        fill(str(path), SIZE, 1, testfile.header_bytes(mark))
+        fill(str(path), SIZE, 1, header_bytes(mark))
         yield path
         testfile.remove(path, mark)
 
@@ -81,7 +82,7 @@ def test_warm_is_read_and_read_back(own_file: Path) -> None:
 def test_several_targets_are_all_brought_into_the_state(own_file: Path, state: str) -> None:
     other = own_file.with_name("other.dat")
     mark = testfile.create(other, 2 * units.MIB)
-    fill(str(other), 2 * units.MIB, 1, testfile.header_bytes(mark))
+    fill(str(other), 2 * units.MIB, 1, header_bytes(mark))
     for path in (own_file, other):
         if state == "cold":
             path.read_bytes()

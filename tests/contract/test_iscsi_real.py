@@ -15,7 +15,7 @@ from namespaces import inside
 
 from strata.engine import build_job, engine_of, probe_remote, read_remote, run_job
 from strata.errors import RunFailed, UsageError
-from strata.host import testfile
+from strata.host.mark import Mark, header_bytes
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 
@@ -65,7 +65,7 @@ def test_a_unit_that_is_not_ours_is_read_and_never_written(server: IscsiServer, 
 
 def test_a_unit_with_the_mark_is_written_behind_it(server: IscsiServer, backing: Path) -> None:
     before = backing.read_bytes()
-    mark = testfile.header_bytes(testfile.Mark.new(SIZE))
+    mark = header_bytes(Mark.new(SIZE))
     with backing.open("r+b") as f:
         f.write(mark)
     try:

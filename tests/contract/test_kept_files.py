@@ -12,6 +12,7 @@ from commands import measured, strata, working_disk
 
 from strata.app.opening import opened
 from strata.host import testfile
+from strata.host.mark import MARK_BYTES
 from strata.model.endpoint import Endpoint
 from strata.model.rw import Rw
 from strata.model.workload import ClosedLoop, Workload
@@ -68,4 +69,4 @@ def test_what_is_kept_is_measured_in_the_same_bytes_the_next_time(path: Path, rw
         made = target.segments
     with opened(endpoint, workload, None, True, None) as target:
         assert target.segments == made
-    assert made[0].target >= testfile.MARK_BYTES
+    assert made[0].target >= MARK_BYTES

@@ -17,6 +17,7 @@ from nfs_peer import NfsServer, nfs_server
 from strata.engine import engine_of, probe_remote, read_remote, remote_file
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry, testfile
+from strata.host.mark import read_mark
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 
@@ -51,7 +52,7 @@ def test_a_kept_file_is_marked_whole_and_written_again(server: NfsServer) -> Non
     for _ in range(2):
         done = strata(server, *words, "--keep")
         assert done.returncode == 0, done.stderr
-    mark = testfile.read_mark(path)
+    mark = read_mark(path)
     assert mark is not None
     assert mark.size == path.stat().st_size == 8 * MIB
     data = path.read_bytes()

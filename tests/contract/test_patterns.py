@@ -26,6 +26,7 @@ from strata.engine.layout import file_segments
 from strata.errors import RunFailed, UsageError
 from strata.formats import fio_command
 from strata.host import testfile
+from strata.host.mark import header_bytes
 from strata.model import histogram
 from strata.model.endpoint import Endpoint
 from strata.model.plan import HEAD, Segment
@@ -80,7 +81,7 @@ def own() -> Iterator[Path]:
     with working_disk() as disk:
         path = disk / "own.dat"
         mark = testfile.create(path, SIZE)
-        fill(str(path), SIZE, 1, testfile.header_bytes(mark), direct=False)
+        fill(str(path), SIZE, 1, header_bytes(mark), direct=False)
         yield path
         testfile.remove(path, mark)
 

@@ -18,7 +18,8 @@ from s3_peer import KEY, LOGIN, SECRET, S3Server, s3_server
 from strata import _core
 from strata.engine import engine_of, probe_remote, read_remote, remote_file
 from strata.errors import RunFailed, SafetyRefusal
-from strata.host import registry, testfile
+from strata.host import registry
+from strata.host.mark import read_mark
 from strata.model.endpoint import Endpoint
 from strata.model.plan import HEAD
 from strata.model.result import Interval
@@ -70,7 +71,7 @@ def test_a_kept_object_is_filled_marked_and_removed_by_its_mark(server: S3Server
     endpoint = server.endpoint("kept.dat", query)
     mark = remote_file.create(endpoint, 16 * MIB)
     data = (server.data / "kept.dat").read_bytes()
-    assert len(data) == 16 * MIB and testfile.read_mark(server.data / "kept.dat") == mark
+    assert len(data) == 16 * MIB and read_mark(server.data / "kept.dat") == mark
     behind = data[HEAD:]
     assert len({behind[at : at + 512] for at in range(0, len(behind), 512)}) == len(behind) // 512, "nothing is twice"
     remote_file.fill(endpoint, mark, 1)

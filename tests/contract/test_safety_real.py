@@ -12,7 +12,7 @@ import pytest
 from loops import MIB, checksum, image, loop, mounted, need, need_root, run, swapped_on
 
 from strata.errors import RunFailed, SafetyRefusal
-from strata.host import safety, testfile
+from strata.host import rawcheck, safety, testfile
 from strata_lab.disks import past_the_dead
 
 pytestmark = pytest.mark.root
@@ -43,8 +43,8 @@ def refused(call: Callable[[], object], *words: str) -> SafetyRefusal:
 def refused_raw(device: str, *words: str) -> SafetyRefusal:
     """Refused for planning, refused for opening, and the bytes are the same."""
     before = checksum(device)
-    refused(lambda: safety.open_raw_write(device, device), *words)
-    refusal = refused(lambda: safety.check_raw_write(device, device), *words)
+    refused(lambda: rawcheck.open_raw_write(device, device), *words)
+    refusal = refused(lambda: rawcheck.check_raw_write(device, device), *words)
     assert checksum(device) == before
     return refusal
 
@@ -187,7 +187,7 @@ def test_the_disk_this_machine_runs_from(tmp_path: Path) -> None:
         device = f"/dev/{Path(f'/sys/dev/block/{os.major(root)}:{os.minor(root)}').resolve().name}"
     if not Path(device).is_block_device():
         pytest.skip("the root file system is not on a block device here")
-    said = refused(lambda: safety.open_raw_write(device, ""), "--destructive names", "it is mounted at /")
+    said = refused(lambda: rawcheck.open_raw_write(device, ""), "--destructive names", "it is mounted at /")
     # Where even root may not open it (a container), that is one reason more, not one less.
     assert len(said.problems) >= 3
 
@@ -195,27 +195,27 @@ def test_the_disk_this_machine_runs_from(tmp_path: Path) -> None:
 def test_an_empty_loop_device_is_the_only_kind_that_passes(tmp_path: Path, stack: ExitStack) -> None:
     img = image(tmp_path / "empty.img")
     device = stack.enter_context(loop(img))
-    safety.check_raw_read(device)
-    safety.check_raw_write(device, device)
-    claim = safety.open_raw_write(device, device)
+    rawcheck.check_raw_read(device)
+    rawcheck.check_raw_write(device, device)
+    claim = rawcheck.open_raw_write(device, device)
     try:
         with pytest.raises(OSError, match="busy"):
             os.open(device, os.O_RDONLY | os.O_EXCL)
-        refused(lambda: safety.check_raw_write(device, device), "held open")
+        refused(lambda: rawcheck.check_raw_write(device, device), "held open")
     finally:
         os.close(claim)
-    refused(lambda: safety.check_raw_write(device, "/dev/loop"), "--destructive names")
-    refused(lambda: safety.check_raw_write(device, ""), "--destructive names")
+    refused(lambda: rawcheck.check_raw_write(device, "/dev/loop"), "--destructive names")
+    refused(lambda: rawcheck.check_raw_write(device, ""), "--destructive names")
 
 
 def test_a_raw_read_descriptor_cannot_write(tmp_path: Path, stack: ExitStack) -> None:
     device = stack.enter_context(loop(image(tmp_path / "empty.img")))
-    fd = safety.open_raw_read(device)
+    fd = rawcheck.open_raw_read(device)
     stack.callback(os.close, fd)
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.pwrite(fd, b"x", 0)
     with pytest.raises(ValueError, match="read-only"):
-        safety.open_raw_read(device, os.O_RDWR)
+        rawcheck.open_raw_read(device, os.O_RDWR)
 
 
 QUICKLY = ("--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000")
@@ -297,8 +297,8 @@ def test_a_device_in_use_as_swap(tmp_path: Path, stack: ExitStack) -> None:
     words = ("it is swap", "signature: swap", "held open")
     with swapped_on(device):
         content, ours, kernels = checksum(device), sectors_written(device), pages_swapped_out()
-        refused(lambda: safety.open_raw_write(device, device), *words)
-        refused(lambda: safety.check_raw_write(device, device), *words)
+        refused(lambda: rawcheck.open_raw_write(device, device), *words)
+        refused(lambda: rawcheck.check_raw_write(device, device), *words)
         # The kernel may swap out to it meanwhile, and does where it reclaims unasked (DAMON): only that may be written.
         by_the_kernel = (pages_swapped_out() - kernels) * (os.sysconf("SC_PAGE_SIZE") // 512)
         assert sectors_written(device) - ours <= by_the_kernel
@@ -321,7 +321,7 @@ def test_a_partitioned_disk_and_the_disk_of_a_mounted_partition(tmp_path: Path, 
     stack.callback(run, need("delpart"), device, "1")
     part = Path(f"{device}p1")
     refused_raw(device, f"it has partitions ({part.name})")
-    safety.check_raw_write(part, str(part))
+    rawcheck.check_raw_write(part, str(part))
     run(need("mkfs.ext4"), "-q", str(part))
     at = stack.enter_context(mounted(str(part), tmp_path / "mnt", "-o", "ro,noload"))
     refused_raw(device, f"{part}, its partition, is mounted at {at}", "held open")
@@ -331,9 +331,9 @@ def test_a_partitioned_disk_and_the_disk_of_a_mounted_partition(tmp_path: Path, 
 def test_what_is_not_a_block_device(tmp_path: Path) -> None:
     img = image(tmp_path / "file.img")
     for path in (str(img), "/dev/null", str(tmp_path)):
-        refused(lambda path=path: safety.check_raw_write(path, path), "not a block device")
-        refused(lambda path=path: safety.check_raw_read(path), "not a block device")
-    for check in (safety.check_raw_read, lambda d: safety.check_raw_write(d, d)):
+        refused(lambda path=path: rawcheck.check_raw_write(path, path), "not a block device")
+        refused(lambda path=path: rawcheck.check_raw_read(path), "not a block device")
+    for check in (rawcheck.check_raw_read, lambda d: rawcheck.check_raw_write(d, d)):
         with pytest.raises(RunFailed, match="no such file"):
             check("/dev/strata-does-not-exist")
 

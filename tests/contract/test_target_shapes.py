@@ -12,6 +12,7 @@ from commands import QUICK, measured, strata, target, working_disk
 
 from strata import units
 from strata.host import testfile
+from strata.host.mark import read_mark
 from strata.model import histogram
 
 LIMITS = {
@@ -93,5 +94,5 @@ def test_a_file_of_our_own_is_served_for_writing() -> None:
             document = measured(uri, "--rw", "randwrite", "--iodepth", 4, "--dsync", "--runtime", "150ms")
         assert document["result"]["write"]["ops"] > 0
         assert document["result"]["effective"]["sync"] == "dsync"
-        assert testfile.read_mark(path) == mark
+        assert read_mark(path) == mark
         testfile.remove(path, mark)

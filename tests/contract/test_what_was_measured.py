@@ -17,6 +17,7 @@ from strata import units
 from strata.engine import Timing, build_job, fill, run_job
 from strata.engine.layout import file_segments
 from strata.host import testfile
+from strata.host.mark import MARK_BYTES, header_bytes, read_mark
 from strata.model import histogram
 from strata.model.endpoint import Endpoint
 from strata.model.result import EngineResult, IntervalDirection
@@ -31,7 +32,7 @@ def mixed() -> Iterator[EngineResult]:
     with working_disk() as disk:
         path, size = disk / "own.dat", 16 * units.MIB
         mark = testfile.create(path, size)
-        fill(str(path), size, 1, testfile.header_bytes(mark))
+        fill(str(path), size, 1, header_bytes(mark))
         workload = workload_from_words("randrw", "4k", iodepth=8, threads=2, rwmixread=70)
         timing = Timing(ramp_s=0.05, runtime_s=0.6, interval_s=0.05)
         yield run_job(build_job(Endpoint.parse(f"file:{path}"), workload, file_segments(size), timing))
@@ -87,7 +88,7 @@ def test_data_cannot_be_shrunk_or_shared(block: str, depth: int) -> None:
         words = (f"file:{path}", "--size", "8m", "--rw", "write", "--bs", block, "--iodepth", depth, "--keep")
         document = measured(*words, "--range", "1m:1m", "--runtime", "400ms")
         # The mark itself is text and zeroes.
-        data = path.read_bytes()[testfile.MARK_BYTES : 3 * units.MIB]
+        data = path.read_bytes()[MARK_BYTES : 3 * units.MIB]
         # Every block was written by the workload at least once, or by the fill before it; neither may repeat.
         assert document["result"]["write"]["ops"] > 0
         assert len(zlib.compress(data, 6)) > 0.995 * len(data)
@@ -96,7 +97,7 @@ def test_data_cannot_be_shrunk_or_shared(block: str, depth: int) -> None:
         for size in (4096, 512):
             pieces = {data[at : at + size] for at in range(0, len(data), size)}
             assert len(pieces) == len(data) // size, f"pieces of {size} bytes repeat"
-        mark = testfile.read_mark(path)
+        mark = read_mark(path)
         assert mark is not None
         testfile.remove(path, mark)
 

@@ -13,6 +13,7 @@ import pytest
 
 from strata.errors import RunFailed, StrataError, UsageError
 from strata.host import testfile
+from strata.host.mark import read_mark
 from strata.model.stack import Stack
 from strata_lab import cgroups, disks, inject, ledger, proc
 from strata_lab.client import measure
@@ -48,7 +49,7 @@ def test_a_local_lab_carries_io_to_its_modelled_disk_and_leaves_nothing(name: st
 def test_the_labs_file_is_the_labs_whoever_measures_it(name: str) -> None:
     lab = up("local", name, SMALL)
     file = Path(lab.facts("volume")[0]["file"])
-    before = (testfile.read_mark(file), file.stat().st_ino)
+    before = (read_mark(file), file.stat().st_ino)
     short = ["--runtime", "100ms", "--ramp-time", "50ms"]
     one = ["--workloads", "randread-8KiB-qd8", "--rounds", "1"]
     for words in (["measure", f"file:{file}", "--rw", "randwrite"], ["diagnose", str(lab.data / "stack.toml"), *one]):
@@ -56,7 +57,7 @@ def test_the_labs_file_is_the_labs_whoever_measures_it(name: str) -> None:
         # One short round may carry no verdict.
         assert done.returncode in (0, 4), done.stderr
     testfile.clean()
-    assert (testfile.read_mark(file), file.stat().st_ino) == before
+    assert (read_mark(file), file.stat().st_ino) == before
 
 
 @pytest.mark.parametrize("lines", [2, 7, 12, 18])

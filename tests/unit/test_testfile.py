@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry, testfile
-from strata.host.mark import MARK_BYTES, Mark, header_bytes, parse_header, read_mark
+from strata.host.mark import MARK, MARK_BYTES, Mark, header_bytes, parse_header, read_mark
 
 MIB = 1 << 20
 
@@ -46,7 +46,7 @@ def test_a_mark_reads_back(size: int, created: int) -> None:
 @given(st.binary(max_size=MARK_BYTES))
 def test_other_bytes_are_no_mark(data: bytes) -> None:
     assert parse_header(data) is None
-    assert parse_header((testfile.MARK + data).ljust(MARK_BYTES, b"\0")) is None
+    assert parse_header((MARK + data).ljust(MARK_BYTES, b"\0")) is None
 
 
 def test_a_new_file_has_size_blocks_mark_and_is_private(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from strata.app.target import planted
 from strata.app.verify import VerifyOptions, verify_endpoint
 from strata.errors import SafetyRefusal, StrataError, UsageError
 from strata.host import testfile
+from strata.host.mark import read_mark
 from strata.model.progress import Progress
 from strata.model.verify import FaultKind, Integrity, Verified, VerifyResult, judge
 from strata.report.verify_text import verify_text
@@ -106,7 +107,7 @@ def test_a_file_that_was_made_is_removed_unless_it_is_wanted(tmp_path: Path) -> 
     assert not path.exists()
     kept = verify(f"file:{path}", journal=str(journal), dsync=True, direct=False)
     assert kept.verdict is Integrity.SOUND
-    assert testfile.read_mark(path) is not None
+    assert read_mark(path) is not None
     assert testfile.clean() == ()
     assert path.exists(), "the journal speaks of it"
     # Its head is never part of what is written.

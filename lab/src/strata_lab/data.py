@@ -8,6 +8,8 @@ from pathlib import Path
 
 from strata.errors import RunFailed
 from strata.host import testfile
+from strata.host.heldfile import settle
+from strata.host.mark import Mark, header_bytes
 from strata_lab import compiled, disks
 from strata_lab.lab import Lab
 
@@ -44,15 +46,15 @@ def file(path: Path, size: int) -> Path:
 
 def fill(path: Path, size: int) -> None:
     """The same for a file that is there already and cannot be made anew: an image that a daemon shows as a file."""
-    mark = testfile.Mark.new(size)
+    mark = Mark.new(size)
     with path.open("r+b") as shown:
         _fill(path, mark, shown.fileno())
-        testfile.settle(shown.fileno(), mark)
+        settle(shown.fileno(), mark)
 
 
-def _fill(path: Path, mark: testfile.Mark, fd: int) -> None:
+def _fill(path: Path, mark: Mark, fd: int) -> None:
     seed = secrets.randbits(_SEED_BITS)
-    filling = compiled.fill(str(path), mark.size, seed, testfile.header_bytes(mark), True, fd)
+    filling = compiled.fill(str(path), mark.size, seed, header_bytes(mark), True, fd)
     while (done := filling.wait(_POLL_S)) is None:
         continue
     if json.loads(done)["errored"]:

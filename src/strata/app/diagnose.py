@@ -26,6 +26,7 @@ from strata.discover.survey import survey
 from strata.engine import Piece, Shaping, engine_for
 from strata.errors import RunFailed, SafetyRefusal, Stopped, UsageError
 from strata.host import safety, testfile
+from strata.host.mark import read_mark
 from strata.host.runlock import held
 from strata.model.expect import Expect
 from strata.model.plan import Plan
@@ -202,7 +203,7 @@ def data_size(source: DiagnosisInput, options: Options) -> tuple[int, bool]:
 
     The user's own kept test file, exported by a server that is running already, is taken as it is, and left.
     """
-    own = testfile.read_mark(source.data_path)
+    own = read_mark(source.data_path)
     if own is not None:
         check_size(str(source.data_path), options.size, own.size)
         return own.size, True

@@ -15,6 +15,7 @@ from strata.engine.native import endpoint_size
 from strata.errors import SafetyRefusal, UsageError
 from strata.host import registry, testfile
 from strata.host.heldfile import HeldFile
+from strata.host.mark import header_bytes
 from strata.host.rawcheck import check_raw_read, open_raw_write
 from strata.model.base import Value
 from strata.model.endpoint import SCHEMES, Endpoint, EndpointKind
@@ -203,7 +204,7 @@ def _new_file(
     if not keep:
         made.callback(held.remove)
     if fill_new:
-        header = testfile.header_bytes(mark)
+        header = header_bytes(mark)
         fill(str(path), mark.size, workload.seed, header, direct=workload.direct, fd=held.fd)
     return held, file_segments(mark.size)
 
@@ -214,7 +215,7 @@ def _fill_again(held: HeldFile, workload: Workload, *, kept: bool) -> None:
     Until then the file is one for `strata clean`. Raises as `fill`, and `SafetyRefusal` where it is not ours any more.
     """
     held.check_still_ours()
-    header = testfile.header_bytes(held.own)
+    header = header_bytes(held.own)
     fill(str(held.path), held.own.size, workload.seed, header, direct=workload.direct, fd=held.fd)
     if kept:
         held.keep()

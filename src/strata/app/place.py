@@ -27,6 +27,7 @@ from strata.engine import (
 from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
 from strata.host import testfile
 from strata.host.heldfile import HeldFile
+from strata.host.mark import header_bytes
 from strata.host.rawcheck import check_raw_read
 from strata.model.analysis import Remote
 from strata.model.endpoint import Endpoint, EndpointKind
@@ -115,7 +116,7 @@ class Place:
             held.adopt()
             self._resources.callback(held.remove)
         seed = secrets.randbits(8 * FILL_SEED_BYTES)
-        header = testfile.header_bytes(mark)
+        header = header_bytes(mark)
         filled = fill(str(self.path), size, seed, header, direct=self.direct, fd=held.fd)
         self.data = DataSet(
             path=str(self.path), size=size, mark=mark.uuid, segments={}, filled_bytes=filled.write.bytes or size

@@ -18,7 +18,7 @@ from strata.discover.notices import notices
 from strata.errors import RunFailed, StrataError
 from strata.host.mounts import Mount, existing
 from strata.host.proc import Sys
-from strata.host.safety import check_raw_read
+from strata.host.rawcheck import check_raw_read
 from strata.model.survey import Device, Survey
 
 

@@ -24,20 +24,7 @@ from strata.host import registry, signatures
 from strata.host.inuse import file_users
 from strata.host.mark import MARK_BYTES, read_mark_fd
 from strata.host.proc import Sys
-from strata.host.rawcheck import check_raw_read, check_raw_write, open_raw_read, open_raw_write
 from strata.host.untrusted import kind_of
-
-__all__ = [
-    "check_new_file",
-    "check_own_fd",
-    "check_own_file",
-    "check_raw_read",
-    "check_raw_write",
-    "open_own_file",
-    "open_parent",
-    "open_raw_read",
-    "open_raw_write",
-]
 
 _RESERVE_SHARE, _RESERVE_MAX = 0.02, units.GIB
 

@@ -14,26 +14,8 @@ from strata import units
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import registry, safety
 from strata.host.atomic_write import directory
-from strata.host.heldfile import HeldFile, settle
-from strata.host.mark import MARK, MARK_BYTES, Mark, header_bytes, read_mark, read_mark_fd
-
-__all__ = [
-    "DATA_OFFSET",
-    "MARK",
-    "MARK_BYTES",
-    "HeldFile",
-    "Mark",
-    "clean",
-    "create",
-    "header_bytes",
-    "look",
-    "new",
-    "own",
-    "read_mark",
-    "remove",
-    "settle",
-    "was_kept",
-]
+from strata.host.heldfile import HeldFile
+from strata.host.mark import MARK_BYTES, Mark, header_bytes, read_mark, read_mark_fd
 
 DATA_OFFSET = units.MIB
 """Where a workload should begin: behind the mark, and aligned to every usual stripe, page and erase block."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from strata import units
 from strata.errors import RunFailed, UsageError
 from strata.host import testfile
+from strata.host.mark import MARK_BYTES
 from strata_lab import disks
 from strata_lab.lab import Lab
 from strata_lab.nodes import LabNode
@@ -110,7 +111,7 @@ def make_file(path: Path, size_bytes: int) -> None:
     """A marked test file full of incompressible bytes, none of them left in the page cache."""
     with testfile.new(path, size_bytes) as held, Path(held.opened).open("r+b", buffering=0) as f:
         held.keep()
-        f.seek(testfile.MARK_BYTES)
+        f.seek(MARK_BYTES)
         while (left := size_bytes - f.tell()) > 0:
             f.write(os.urandom(min(left, units.MIB)))
         os.fsync(f.fileno())
