@@ -18,7 +18,7 @@ from filling import CELLS, ROUNDS, fill
 from sqlalchemy import text
 
 import strata.cli  # noqa: F401  (a command's own setting of the collector)
-from strata.app.compare import compared
+from strata.app.compare import compare_runs
 from strata.app.history import points_of
 from strata.store import Store, open_store
 
@@ -70,14 +70,10 @@ def ask(kind: str, url: str, runs: int, times: int) -> bool:
         names = [h.id for h in store.heads(2)]
         series = store.series()[CELLS // 2]
 
-        def compare() -> None:
-            a, b = (store.load_run(n) for n in names)
-            compared(store, a, b, margin=0.05)
-
         questions: dict[str, Callable[[], object]] = {
             "list the newest 20 runs": lambda: store.heads(20),
             f"history of one cell over {runs} runs": lambda: points_of(store.history(series)),
-            f"compare two runs of {CELLS} cells": compare,
+            f"compare two runs of {CELLS} cells": lambda: compare_runs(names[0], names[1], url),
         }
         late = False
         for name, question in questions.items():

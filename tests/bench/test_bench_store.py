@@ -10,7 +10,7 @@ from postgres_server import server
 from sqlalchemy import text
 from sqlalchemy.dialects import postgresql, sqlite
 
-from strata.app.compare import compared
+from strata.app.compare import compare_runs
 from strata.model.compared import Change
 from strata.store import Store, open_store
 from strata.store.recall import figures_query, history_query
@@ -37,7 +37,7 @@ def test_what_was_filled_is_what_a_store_holds(in_sqlite: Store) -> None:
     a, b = (in_sqlite.load_run(n) for n in names[:2])
     assert a.plan.cells == matrix().plan.cells and a.created_unix_ns > b.created_unix_ns
     assert len(in_sqlite.figures(a.id)) == CELLS * ROUNDS
-    told = compared(in_sqlite, a, b, margin=0.05)
+    told = compare_runs(a.id, b.id, str(in_sqlite._engine.url.database))
     assert len(told.cells) == CELLS
     assert told.counts[Change.SLOWER] + told.counts[Change.FASTER] == 0
     assert len(in_sqlite.history(in_sqlite.series()[3])) == RUNS * ROUNDS
