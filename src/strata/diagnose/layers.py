@@ -58,7 +58,7 @@ def findings(case: Case) -> tuple[Named, ...]:
     found: list[Named] = []
     for pair in case.pairs:
         known = of_pair(pair, own)
-        found += [n for n in known if n.finding.cause is not Cause.UNEXPLAINED or not is_slight(pair, n.keys)]
+        found += [n for n in known if not (_only_compared(case, n) and is_slight(pair, n.keys))]
     # What a pair has named already is not said again.
     told = {(n.finding.layer, n.finding.cause) for n in found}
     for layer in dict.fromkeys(o.layer for o in own):
@@ -67,6 +67,15 @@ def findings(case: Case) -> tuple[Named, ...]:
     found += _of_no_known_cause(case, own, {n.finding.layer for n in found})
     # A cost that is surely known comes before a greater one of which little can be said.
     return tuple(sorted(found, key=lambda n: -n.loss * n.finding.confidence))
+
+
+def _only_compared(case: Case, named: Named) -> bool:
+    """Whether the comparison is all there is: no cause, or a time for each request, which is what remains when others
+    are ruled out, and which no experiment has told from them."""
+    layer, cause = named.finding.layer, named.finding.cause
+    if cause is Cause.PER_REQUEST_COST:
+        return not fate(layer, cause.value, case.tried).telling
+    return cause is Cause.UNEXPLAINED
 
 
 def _of_no_known_cause(case: Case, opinions: Sequence[Opinion], named: set[str]) -> Iterator[Named]:

@@ -1,8 +1,9 @@
 """Whether a loss that no cause explains is one to be told: large enough, and no work of chance.
 
-A known cause has evidence of its own; here the comparisons are all there is. Of many comparisons of equal layers some
-lie surely below their line by chance, one in forty. So the worst workload of a pair has to lie below it against all
-comparisons of the run (Bonferroni 1936), or more of the pair's workloads than chance brings (binomial, over all pairs).
+A known cause has evidence of its own; here the comparisons are all there is (also of a cost per request that no
+experiment has told from other causes: it is what remains). Of many comparisons of equal layers some lie surely below
+their line by chance, one in forty. So the worst workload of a pair has to lie below it against all comparisons of the
+run (Bonferroni 1936), or more of the pair's workloads than chance brings (binomial, over all pairs).
 """
 
 from __future__ import annotations

@@ -193,12 +193,12 @@ def _same(one: os.stat_result, other: os.stat_result) -> bool:
 def _unlink_if_same(parent: int, name: str, ours: os.stat_result) -> bool:
     """POSIX has no unlink by descriptor: the name is looked at again in the instant before it goes."""
     try:
-        there = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        if not _same(os.stat(name, dir_fd=parent, follow_symlinks=False), ours):
+            return False
+        os.unlink(name, dir_fd=parent)
     except FileNotFoundError:
+        # Also where it was renamed in that instant.
         return False
-    if not _same(there, ours):
-        return False
-    os.unlink(name, dir_fd=parent)
     return True
 
 

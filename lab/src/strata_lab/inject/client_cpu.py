@@ -20,7 +20,7 @@ INJECTION = Injection(
     layer="top",
     mechanism="commands run in the client node by `strata lab exec` are in a control group with this share of one CPU",
     value=per_severity(0.015, 0.008, 0.004),
-    unit="processors",
+    unit="CPUs",
     inject=_inject,
     # Long: the limit is put on when the client has begun, which on a busy machine is seen late.
     cell=ProofCell("top", "randread", "8k", 16, runtime="2500ms"),
