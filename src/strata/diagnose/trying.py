@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from strata import units
-from strata.diagnose import paused
+from strata.diagnose import paused, separation
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.sides import Side, on
 from strata.model.analysis import CellSummary
@@ -144,7 +144,9 @@ def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> CauseTests:
             alone = not refutable and mine.metric not in (Metric.IOPS, Metric.MEAN)
             apart = alone or any(held_by[p.layer, p.cause] is False for p in refutable)
             alike = any(held and who not in gone for who, held in held_by.items())
-            if apart and not alike and not mine.idle:
+            # Held to the reference beside it, a prediction may have moved to where nothing limits.
+            idle = mine.idle or separation.alike(mine, one.experiment.unlimited)
+            if apart and not alike and not idle:
                 telling.append(one)
     return CauseTests(layer, cause, tuple(fell), tuple(telling))
 

@@ -11,7 +11,7 @@ from strata.diagnose.causes import medium
 from strata.diagnose.models import Fit, LimitDirection, LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.predict import predicted, unlimited, widened
-from strata.diagnose.separation import apart, worth
+from strata.diagnose.separation import alike, worth
 from strata.diagnose.view import Point
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
@@ -120,13 +120,13 @@ def _made(case: Case, standing: Sequence[Opinion], variant: Variant) -> Experime
             otherwise = f"{SAID[_shape_beside(standing[0])]} predicts {_about(beside)}"
     else:
         otherwise = f"{told[1][0].cause.words} predicts {_about(known[1])}"
-    return empty.model_copy(update={"prediction": known[0], "predictions": tuple(known), "otherwise": otherwise})
+    update = {"prediction": known[0], "predictions": tuple(known), "unlimited": free, "otherwise": otherwise}
+    return empty.model_copy(update=update)
 
 
 def _against(free: Prediction | None, one: Prediction) -> Prediction:
     """The prediction, idle where it is that of no limit at all: to move to where a limit does not bind shows none."""
-    same = free is not None and apart(one, free) == 0
-    return one.model_copy(update={"idle": one.idle or same})
+    return one.model_copy(update={"idle": one.idle or alike(one, free)})
 
 
 def _about(prediction: Prediction) -> str:

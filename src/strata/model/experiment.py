@@ -108,6 +108,8 @@ class Experiment(Value):
     added_ns: float | None = sparse(None)
     """What a slowed layer takes longer for each request."""
     predictions: tuple[Prediction, ...] = sparse(())
+    unlimited: Prediction | None = sparse(None)
+    """What the layer below alone would give: who predicts the same confirms no limit by it."""
     seconds: float = sparse(0.0)
     """What it is expected to take."""
 

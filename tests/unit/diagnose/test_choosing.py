@@ -76,9 +76,16 @@ def test_to_move_to_where_a_limit_does_not_bind_confirms_none() -> None:
     assert best(case, (favourite,), variants.values()) == made[2]
     small = made[1 / 32]
     assert small is not None
-    tried = (carry_out(scene, case.analysis, small, sd=0.03),)
-    assert outcome(tried[0]).holds
-    assert not fate("path", favourite.cause, tried).telling
+    tried = carry_out(scene, case.analysis, small, sd=0.03)
+    assert outcome(tried).holds
+    assert not fate("path", favourite.cause, (tried,)).telling
+    # Held to a reference that was measured beside it, a prediction may come there, too.
+    moved = small.model_copy(
+        update={"predictions": tuple(p.model_copy(update={"idle": False}) for p in small.predictions)}
+    )
+    assert not fate("path", favourite.cause, (tried.model_copy(update={"experiment": moved}),)).telling
+    told = moved.model_copy(update={"unlimited": None})
+    assert fate("path", favourite.cause, (tried.model_copy(update={"experiment": told}),)).telling
 
 
 def test_an_experiment_made_for_another_cause_refutes_nothing_that_a_counter_shows() -> None:
