@@ -1,63 +1,19 @@
-"""What the kernel says of a cell's TCP connections: the round trip of its path, and what they waited for."""
+"""What the kernel says of a cell's TCP connections: the round trip of its path."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import median
 
-from strata.diagnose.view import Point, View
+from strata.diagnose.view import View
 from strata.model.analysis import CellSummary
-from strata.model.counters import NODE, Counter, Key, Reading, tcp
+from strata.model.counters import Reading, tcp
 
 LEAST_PART = 0.25
 """Of the application's bytes: what moves less is no part of the requests' path."""
 
 MOST_OF_ADDED = 1.6
 """Times the added time: a handshake that takes longer than what requests wait is no measure of the wire."""
-
-
-LEAST_WAITED, MORE_THAN_BELOW = 0.2, 2.0
-"""Of the time, for connections to be what a cell waits for; and how often that of the same cell below."""
-
-
-@dataclass(frozen=True)
-class Waited:
-    """Slow cells whose connections wait for one thing. ``cover``: the part of the layer's loss that they hold.
-
-    Parts of the time: ``usual``, the median of them; ``part``, that of ``worst``, the cell with the largest loss;
-    ``most``, the largest of any slow cell, whether it waits enough or not. ``worst`` is None without such cells.
-    """
-
-    points: tuple[Point, ...]
-    cover: float
-    most: float
-    usual: float = 0.0
-    worst: Point | None = None
-    part: float = 0.0
-
-
-def waited(view: View, slow: Sequence[Point], part: Callable[[CellSummary], float | None]) -> Waited | None:
-    """Which of ``slow`` wait, by the ``part`` of the time (0..1) that a cell tells; None where none of them tells."""
-    known = [(p, share) for p in slow if (share := part(p.upper)) is not None]
-    if not known:
-        return None
-    most = max(share for _, share in known)
-    held = [(p, s) for p, s in known if s >= max(LEAST_WAITED, MORE_THAN_BELOW * (part(p.lower) or 0.0))]
-    if not held:
-        return Waited((), 0.0, most)
-    cover = sum(p.loss for p, _ in held) / sum(p.loss for p in view.affected)
-    worst, share = max(held, key=lambda one: one[0].loss)
-    return Waited(tuple(p for p, _ in held), cover, most, median(s for _, s in held), worst, share)
-
-
-def part_of_time(cell: CellSummary, counter: Counter, end: str) -> float | None:
-    """0..1: the time that connections of that end count so, mean of those to the peer where it is most; None where none
-    was read."""
-    peers: dict[Key, list[float]] = {}
-    for reading in cell.readings.of(counter, end=end):
-        peers.setdefault(reading.key(NODE, "peer"), []).append(reading.value)
-    return max((sum(found) / len(found) for found in peers.values()), default=None)
 
 
 @dataclass(frozen=True)

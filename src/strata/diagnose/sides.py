@@ -22,8 +22,6 @@ class Side(StrEnum):
     """A limit that is: whether episodes come again says nothing of it."""
     PATH = "path"
     """On the way to the far end, or in front of it."""
-    CONNECTIONS = "connections"
-    """Each connection has its own: more of them give more."""
     FAR = "far"
     """At the far end: the server, or what it stores on."""
 

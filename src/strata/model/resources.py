@@ -145,6 +145,7 @@ class Path:
     retransmits: float | None
     busy: float | None
     """Connections that had something to send, mean."""
+    receiver_limited: float | None
 
 
 @dataclass(frozen=True)
@@ -280,6 +281,7 @@ class Resources:
                     delivery_rate=self.told.total(tcp.DELIVERY_RATE, **who),
                     retransmits=self.told.total(tcp.RETRANSMITS, **who),
                     busy=self.told.total(tcp.BUSY, **who),
+                    receiver_limited=self.told.total(tcp.RECEIVER_LIMITED, **who),
                 )
             )
         return tuple(sorted(found, key=lambda p: -(p.least_rtt_ns or 0.0)))

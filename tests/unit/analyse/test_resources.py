@@ -70,7 +70,7 @@ def test_a_path_with_its_least_round_trip() -> None:
     (path,) = resources().paths
     assert (path.node, path.peer, path.end, path.connections) == ("n1", "n2", "client", 2)
     assert (path.rtt_ns, path.least_rtt_ns) == (pytest.approx(7e6), pytest.approx(4.1e6))
-    assert path.delivery_rate == 3e6
+    assert path.delivery_rate == 3e6 and path.receiver_limited is None
     resent = resources().resent
     assert resent is not None and (resent.share, resent.where) == (pytest.approx(0.03), "n1")
 

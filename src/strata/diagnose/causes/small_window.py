@@ -26,18 +26,19 @@ Source
 
 from __future__ import annotations
 
+import numpy as np
+
 from strata import units
 from strata.diagnose import observe
 from strata.diagnose.case import Pair
-from strata.diagnose.connections import LEAST_WAITED, part_of_time, waited
 from strata.diagnose.opinion import Opinion
-from strata.model.counters import tcp
+from strata.model.analysis import CellSummary
 from strata.model.finding import Cause
 
 CAUSE = Cause.SMALL_WINDOW
 PRECEDENCE = 29
-SIDES = ("path", "connections")
-LEAST_COVER = 0.6
+SIDES = ("path",)
+LEAST_CLOSED, MORE_THAN_BELOW, LEAST_COVER = 0.2, 2.0, 0.6
 
 
 def judge_pair(pair: Pair) -> Opinion:
@@ -48,25 +49,35 @@ def judge_pair(pair: Pair) -> Opinion:
     slow = [p for p in view.affected if not p.workload.rw.writes]
     if not slow:
         return Opinion(CAUSE, False, "its reads are not slow")
-    found = waited(view, slow, lambda cell: part_of_time(cell, tcp.RECEIVER_LIMITED, tcp.SERVER))
-    if found is None:
+    known = [(p, share) for p in slow if (share := _closed(p.upper)) is not None]
+    if not known:
         return Opinion(CAUSE, None, "the server's connections were not read")
-    if found.worst is None or found.cover < LEAST_COVER:
-        most = units.percent(found.most, 2)
-        return Opinion(CAUSE, False, f"the window is closed for at most {most} of the time", strength=found.cover)
-    closed, worst = units.percent(found.usual, 2), found.worst
+    held = [(p, s) for p, s in known if s >= max(LEAST_CLOSED, MORE_THAN_BELOW * (_closed(p.lower) or 0.0))]
+    cover = sum(p.loss for p, _ in held) / sum(p.loss for p in view.affected)
+    if cover < LEAST_COVER:
+        most = units.percent(max(share for _, share in known), 2)
+        return Opinion(CAUSE, False, f"the window is closed for at most {most} of the time", strength=cover)
+    closed = units.percent(float(np.median([share for _, share in held])), 2)
+    worst, share = max(held, key=lambda one: one[0].loss)
     return observe.shown(
         CAUSE,
         view,
-        found.points,
-        f"in {len(found.points)} of {len(view.affected)} slow workloads the receiver's window blocks the "
-        f"server for {closed} of the time (median); {worst.workload.label}: {units.percent(found.part, 2)}",
+        [p for p, _ in held],
+        f"in {len(held)} of {len(view.affected)} slow workloads the receiver's window blocks the "
+        f"server for {closed} of the time (median); {worst.workload.label}: {units.percent(share, 2)}",
         title=f"the client's TCP window is closed for {closed} of the time",
         explanation="The server has data to send and waits for room in the client's receive window. In "
         f"{worst.workload.label} the layer moves {units.rate(worst.x * worst.bs)}, and {view.below.name} "
         f"{units.rate(worst.x_below * worst.bs)}.",
         next_step="Let the client's receive buffer grow (net.ipv4.tcp_rmem, no fixed SO_RCVBUF, window scaling not "
         "removed by a firewall); until then use more connections. A faster wire or disk would not help.",
-        strength=found.cover,
-        lead=10 * min(1.0, found.part / (2 * LEAST_WAITED)),
+        strength=cover,
+        lead=10 * min(1.0, share / (2 * LEAST_CLOSED)),
     )
+
+
+def _closed(cell: CellSummary) -> float | None:
+    """The part of the time in which a server's connection waited for the receiver's window, of the peer where it is
+    most; None where no server's end was read."""
+    ends = [p for p in cell.resources.paths if p.end == "server" and p.receiver_limited is not None]
+    return max((p.receiver_limited or 0.0) / p.connections for p in ends) if ends else None

@@ -4,8 +4,7 @@ What it changes
     Twice the threads, each with less depth: as many requests are outstanding, over twice the queues of this machine,
     or twice the connections of the protocol.
 What it tells apart
-    Too few queues give a sixth more, or up to twice as much; so does what each connection has
-    of its own, as a small TCP window.
+    Too few queues give a sixth more, or up to twice as much; so does a small TCP window, as each connection has one.
     A limit behind the queues gives the same IOPS. One thread of a server may serve one connection or all of them;
     flows of a lossy or a shared wire may each get more.
 """
@@ -15,21 +14,19 @@ from __future__ import annotations
 from strata.diagnose.case import Case, Station
 from strata.diagnose.expected import SAME, Range, asked, random_read, station_of, told
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.sides import Side, on
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment
 from strata.model.workload import ClosedLoop
 
-ABOUT = frozenset({Cause.FEW_QUEUES, Cause.SINGLE_THREAD})
+ABOUT = frozenset({Cause.FEW_QUEUES, Cause.SINGLE_THREAD, Cause.SMALL_WINDOW})
 GAIN, DOUBLE = 1.15, 2.4
 LEAST_DEPTH = 2
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
-    """Where too few queues or a single thread stand, on small reads of several at once; a connection holds back large
-    ones."""
-    found = station_of(case, standing, ABOUT | on(Side.CONNECTIONS))
+    """Where too few queues or a single thread stand, on small reads of several at once; a window holds large ones."""
+    found = station_of(case, standing, ABOUT)
     cell = None if found is None else random_read(found[1], found[0]) or _large_read(*found)
     if found is None or cell is None:
         return None
@@ -41,8 +38,9 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         return None
     shallow = arrival.model_copy(update={"iodepth": depth})
     many = (SAME[0], DOUBLE)
-    said: dict[Cause, Range] = dict.fromkeys(on(Side.CONNECTIONS), (GAIN, DOUBLE)) | {
+    said: dict[Cause, Range] = {
         Cause.FEW_QUEUES: (GAIN, DOUBLE),
+        Cause.SMALL_WINDOW: (GAIN, DOUBLE),
         Cause.SINGLE_THREAD: many,
         Cause.WIRE_LOSS: many,
         Cause.NOISY_WIRE: many,
@@ -61,7 +59,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
 
 
 def _large_read(opinion: Opinion, station: Station) -> CellSummary | None:
-    """Of what a connection holds back, whatever its order: the reads with the most bytes outstanding."""
+    """Of what a small window holds back, whatever its order: the reads with the most bytes outstanding."""
     mine = [c for c in station.cells if c.workload.key in opinion.cells and c.workload.saturates]
-    reads = [c for c in mine if opinion.cause in on(Side.CONNECTIONS) and c.workload.range is None]
+    reads = [c for c in mine if opinion.cause is Cause.SMALL_WINDOW and c.workload.range is None]
     return max(reads, key=lambda c: c.workload.outstanding * c.workload.bs, default=None)
