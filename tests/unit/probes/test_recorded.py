@@ -280,6 +280,9 @@ def test_health_is_read_of_controllers_and_its_absence_is_said() -> None:
     assert {c.labels["device"] for c in probe.columns} == {"nvme0n1"}
     assert probe.absent == ("health of nvme1n1: Permission denied",)
     assert probe.read()[1] == 310
+    assert probe.read()[1] == 310
+    assert asked.count("/dev/nvme1") == 1, "who refuses is not asked again"
+    assert probe.absent == ("health of nvme1n1: Permission denied",)
     assert set(asked) == {"/dev/nvme0", "/dev/nvme1"}
     assert HealthProbe(["vda"], ask).absent == ("no NVMe device; the health of others is not read",)
 

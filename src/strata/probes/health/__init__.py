@@ -14,6 +14,7 @@ Blind to SATA and SAS devices: their pages need a pass-through that may wake a s
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import os
@@ -88,21 +89,26 @@ class HealthProbe(Table):
         super().__init__()
         self._ask = ask
         names = [device.removeprefix("/dev/") for device in devices]
-        self._controllers = {name: f"/dev/{m.group()}" for name in names if (m := re.match(r"nvme\d+", name))}
-        if not self._controllers:
-            self.absent = ("no NVMe device; the health of others is not read",)
+        wanted = {name: f"/dev/{m.group()}" for name in names if (m := re.match(r"nvme\d+", name))}
+        self._controllers: dict[str, str] = {}
+        absent = [] if wanted else ["no NVMe device; the health of others is not read"]
+        for name, controller in wanted.items():
+            try:
+                ask(controller)
+                self._controllers[name] = controller
+            except OSError as e:
+                # It is not asked again.
+                absent.append(f"health of {name}: {e.strerror or e}")
+        self.absent = tuple(absent)
         self.begin()
 
     def told(self) -> Told:
         found: Told = {}
         for name, controller in self._controllers.items():
-            try:
+            with contextlib.suppress(OSError):
                 page = self._ask(controller)
-            except OSError as e:
-                self.absent += (f"health of {name}: {e.strerror or e}",)
-                continue
-            if len(page) == PAGE_BYTES:
-                found |= {(counter, (name,)): value for counter, value in zip(_FIELDS, parse(page), strict=True)}
+                if len(page) == PAGE_BYTES:
+                    found |= {(counter, (name,)): value for counter, value in zip(_FIELDS, parse(page), strict=True)}
         return found
 
 
