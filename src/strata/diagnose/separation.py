@@ -66,10 +66,5 @@ def apart(true: Prediction, false: Prediction) -> float:
     return outside if outside >= LEAST_APART else 0.0
 
 
-def alike(one: Prediction, free: Prediction | None) -> bool:
-    """Whether ``one`` is told apart from what no limit at all would give (`Experiment.unlimited`) by no outcome."""
-    return free is not None and apart(one, free) == 0
-
-
 def _log(value: float) -> float:
     return math.log(max(value, LEAST_RATIO))

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from strata import units
-from strata.diagnose import paused, separation
+from strata.diagnose import paused
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.sides import Side, on
 from strata.model.analysis import CellSummary
@@ -115,8 +115,8 @@ class CauseTests:
     """What experiments did to one cause at one layer: those it predicted rightly, and those it predicted wrongly.
 
     ``telling``: of the right ones, those in which a prediction of another cause fell (or in which nobody else could
-    fall, and that would not happen by themselves), its own was not idle, and no other that still stands was right as
-    well: what two predict alike confirms neither.
+    fall, and that would not happen by themselves), its own was not idle, no other that still stands was right as
+    well (what two predict alike confirms neither), and the layer below alone would have given something else.
     """
 
     layer: str
@@ -144,11 +144,15 @@ def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> CauseTests:
             alone = not refutable and mine.metric not in (Metric.IOPS, Metric.MEAN)
             apart = alone or any(held_by[p.layer, p.cause] is False for p in refutable)
             alike = any(held and who not in gone for who, held in held_by.items())
-            # Held to the reference beside it, a prediction may have moved to where nothing limits.
-            idle = mine.idle or separation.alike(mine, one.experiment.unlimited)
-            if apart and not alike and not idle:
+            if apart and not alike and not mine.idle and not _so_without_a_limit(one):
                 telling.append(one)
     return CauseTests(layer, cause, tuple(fell), tuple(telling))
+
+
+def _so_without_a_limit(one: Tried) -> bool:
+    """Whether the layer below alone may give what was measured: then it shows no limit above it."""
+    free = one.experiment.unlimited
+    return free is not None and holds(free, measured(one, free.metric)) is not False
 
 
 def _own(experiment: Experiment, layer: str | None, cause: str) -> Prediction | None:

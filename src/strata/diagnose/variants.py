@@ -11,7 +11,7 @@ from strata.diagnose.causes import medium
 from strata.diagnose.models import Fit, LimitDirection, LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.predict import predicted, unlimited, widened
-from strata.diagnose.separation import alike, worth
+from strata.diagnose.separation import apart, worth
 from strata.diagnose.view import Point
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
@@ -94,7 +94,12 @@ def best(case: Case, standing: tuple[Opinion, ...], variants: Iterable[Variant])
         made = _made(case, standing, variant)
         if made is not None and (value := worth(made.predictions, standing)) > 0:
             found.append((value, made))
-    return max(found, key=lambda one: (not one[1].prediction.idle, round(one[0], 2)), default=(0.0, None))[1]
+    return max(found, key=lambda one: (_can_confirm(one[1]), round(one[0], 2)), default=(0.0, None))[1]
+
+
+def _can_confirm(experiment: Experiment) -> bool:
+    """Whether what the favourite predicts lies apart from what the layer below gives without any limit."""
+    return experiment.unlimited is None or apart(experiment.prediction, experiment.unlimited) > 0
 
 
 def _made(case: Case, standing: Sequence[Opinion], variant: Variant) -> Experiment | None:
@@ -108,7 +113,7 @@ def _made(case: Case, standing: Sequence[Opinion], variant: Variant) -> Experime
         otherwise="",
     )
     free = unlimited(case, standing[0].layer or "", empty)
-    told = [(o, _against(free, p)) for o in standing if (p := predicted(case, o, o.layer, empty)) is not None]
+    told = [(o, p) for o in standing if (p := predicted(case, o, o.layer, empty)) is not None]
     known = [p for _, p in told]
     if not told or told[0][0] is not standing[0]:
         return None
@@ -122,11 +127,6 @@ def _made(case: Case, standing: Sequence[Opinion], variant: Variant) -> Experime
         otherwise = f"{told[1][0].cause.words} predicts {_about(known[1])}"
     update = {"prediction": known[0], "predictions": tuple(known), "unlimited": free, "otherwise": otherwise}
     return empty.model_copy(update=update)
-
-
-def _against(free: Prediction | None, one: Prediction) -> Prediction:
-    """The prediction, idle where it is that of no limit at all: to move to where a limit does not bind shows none."""
-    return one.model_copy(update={"idle": one.idle or alike(one, free)})
 
 
 def _about(prediction: Prediction) -> str:

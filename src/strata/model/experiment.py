@@ -109,7 +109,7 @@ class Experiment(Value):
     """What a slowed layer takes longer for each request."""
     predictions: tuple[Prediction, ...] = sparse(())
     unlimited: Prediction | None = sparse(None)
-    """What the layer below alone would give: who predicts the same confirms no limit by it."""
+    """What the layer below alone would give: an outcome that it may give, too, confirms no limit."""
     seconds: float = sparse(0.0)
     """What it is expected to take."""
 

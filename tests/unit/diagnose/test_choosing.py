@@ -72,20 +72,19 @@ def test_to_move_to_where_a_limit_does_not_bind_confirms_none() -> None:
     cell, pair, point = max(explained(case, favourite), key=lambda found: found[0].workload.bs)
     variants = {f: Variant(cell, reshape(cell.workload, blocks=f), "", pair, point) for f in (1 / 32, 2)}
     made = {f: best(case, (favourite,), (variant,)) for f, variant in variants.items()}
-    assert {f: e is not None and e.prediction.idle for f, e in made.items()} == {1 / 32: True, 2: False}
-    assert best(case, (favourite,), variants.values()) == made[2]
-    small = made[1 / 32]
-    assert small is not None
-    tried = carry_out(scene, case.analysis, small, sd=0.03)
-    assert outcome(tried).holds
-    assert not fate("path", favourite.cause, (tried,)).telling
-    # Held to a reference that was measured beside it, a prediction may come there, too.
-    moved = small.model_copy(
-        update={"predictions": tuple(p.model_copy(update={"idle": False}) for p in small.predictions)}
-    )
-    assert not fate("path", favourite.cause, (tried.model_copy(update={"experiment": moved}),)).telling
-    told = moved.model_copy(update={"unlimited": None})
-    assert fate("path", favourite.cause, (tried.model_copy(update={"experiment": told}),)).telling
+    assert best(case, (favourite,), variants.values()) == made[2], "a larger block tells more"
+    small, large = made[1 / 32], made[2]
+    assert small is not None and large is not None
+
+    def confirmed(experiment: Experiment) -> bool:
+        tried = carry_out(scene, case.analysis, experiment, sd=0.03)
+        assert outcome(tried).holds
+        return bool(fate("path", favourite.cause, (tried,)).telling)
+
+    assert confirmed(large)
+    assert not confirmed(small)
+    # Nothing else was wrong with it.
+    assert confirmed(small.model_copy(update={"unlimited": None}))
 
 
 def test_an_experiment_made_for_another_cause_refutes_nothing_that_a_counter_shows() -> None:

@@ -152,7 +152,7 @@ def _used_up(pair: Pair) -> Opinion:
         weight=Weight.SHOWN,
         title=f"the CPUs are {units.percent(used, 2)} busy"
         if used_up
-        else f"its requests cost CPU time, {units.percent(used, 2)} busy",
+        else f"its requests cost CPU time; the CPUs are {units.percent(used, 2)} busy",
         explanation=(
             f"The same CPUs serve {view.layer.name} and generate the load; they are saturated."
             if used_up
