@@ -25,9 +25,10 @@ class FrequencyProbe(Table):
     def __init__(self, scope: ProbeScope) -> None:
         super().__init__()
         names = sorted((n for n in scope.sys.names(_BASE) if re.fullmatch(r"cpu\d+", n)), key=lambda n: int(n[3:]))
-        self._files = {n[3:]: self.keep(f"{_BASE}/{n}/cpufreq/scaling_cur_freq", scope) for n in names[:_MOST]}
+        files = {n[3:]: self.keep(f"{_BASE}/{n}/cpufreq/scaling_cur_freq", scope) for n in names[:_MOST]}
+        self._files = {number: file for number, file in files.items() if file.there}
         self._plate: Told = {}
-        if not any(file.there for file in self._files.values()):
+        if not self._files:
             told = _MHZ.findall(scope.sys.text("/proc/cpuinfo") or "")[:_MOST]
             self._plate = {(cpu.FREQUENCY, (str(i), "cpuinfo")): float(mhz) * 1e6 for i, mhz in enumerate(told)}
         self.begin()
