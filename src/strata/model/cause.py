@@ -24,6 +24,7 @@ class Cause(StrEnum):
         "no layer above the medium costs more than expected, and the medium is fully used",
     )
     SLOW_MEDIUM = "slow-medium", "a slow medium", "each request takes the medium longer than before or than expected"
+    HOT_MEDIUM = "hot-medium", "a hot medium", "the device reduces its own speed because it is too hot"
     SLOW_MEMBER = (
         "slow-member",
         "one slow member",

@@ -219,3 +219,34 @@ def test_beyond_the_largest_block_that_is_specified_a_device_may_carry_more() ->
     found = own_limits.other(Case(PROMISED, analysis), "disk", Cause.IOPS_CAP, larger)
     (cell,) = (c for c in simulate(PROMISED, capped, workloads=(larger,)).cells if c.layer == "disk")
     assert found is not None and found[0] <= cell.iops.value <= found[1] * 1.05
+
+
+def throttled(analysis: Analysis, share: float, part: float) -> Analysis:
+    """The device counts thermal throttling for ``share`` of the time in this part of the disk's workloads. Made up: no
+    device here heats up on demand."""
+    keys = [c.workload.key for c in analysis.cells if c.layer == "disk"]
+    hot = set(keys[: round(part * len(keys))])
+    cells = []
+    for c in analysis.cells:
+        told = {"nvme_throttled_seconds{device=nvme0n1}": share if c.workload.key in hot else 0.0}
+        cells.append(c.model_copy(update={"counters": c.counters | told, "devices": ("nvme0n1",)}))
+    return analysis.model_copy(update={"cells": tuple(cells)})
+
+
+@pytest.mark.parametrize("fault", [{"service": 4.8e-3}, {"iops": 800.0}, {"mbps": 60e6}], ids=str)
+def test_a_device_that_throttles_itself_is_hot_and_neither_slow_nor_capped(fault: dict[str, object]) -> None:
+    hot = diagnose(PROMISED, throttled(analysed(fault), 1.0, 1.0)).verdict
+    assert (hot.layer, hot.cause) == ("disk", Cause.HOT_MEDIUM) and 0.4 <= hot.confidence < 0.8 and not hot.missing
+    for share, part in [(0.0, 1.0), (1.0, 0.3), (0.3, 1.0)]:
+        assert diagnose(PROMISED, throttled(analysed(fault), share, part)).verdict.cause is said(fault).verdict.cause
+
+
+@pytest.mark.parametrize("fault", [{}, {"service": 4.8e-3}], ids=str)
+def test_what_heat_costs_is_not_claimed_without_a_cool_device_to_compare_with(fault: dict[str, object]) -> None:
+    verdict = diagnose(SILENT, throttled(analysed(fault, promised=False), 1.0, 1.0)).verdict
+    assert verdict.kind is VerdictKind.INCONCLUSIVE and verdict.confidence < 0.2
+    assert any("specification" in what for what in verdict.missing)
+
+
+def test_a_hot_device_that_gives_what_it_should_is_not_blamed() -> None:
+    assert diagnose(PROMISED, throttled(analysed({}), 1.0, 1.0)).verdict.kind is VerdictKind.MEDIUM
