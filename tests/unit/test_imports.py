@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from strata.app.check import check_run
-from strata.app.imported_run import Named, id_of
+from strata.app.imported_run import ImportedAs, id_of
 from strata.app.imports import FILES_MOST, import_paths, settings_of
 from strata.cli.main import app
 from strata.errors import StrataError, UsageError
@@ -139,7 +139,7 @@ def test_patterns_folders_and_what_is_not_there(tmp_path: Path, url: str) -> Non
 
 
 def test_names_and_settings_that_the_user_gives(url: str) -> None:
-    names = Named(layer="disk", stack="csv", host="n1", settings=settings_of(["direct=1", "rwmixread=70"]))
+    names = ImportedAs(layer="disk", stack="csv", host="n1", settings=settings_of(["direct=1", "rwmixread=70"]))
     [done] = import_paths([str(DATA / "fio-mixed.txt")], url, names).files
     assert done.run is not None and done.imported is not None
     assert any("direct=1, rwmixread=70: set by the user" in note for note in done.imported.notes)

@@ -10,7 +10,7 @@ import numpy as np
 
 from honesty.rows import Row
 from honesty.scenes import BIN_S, Floats, Generator, Scene, noise
-from strata.analyse.series import NoisePrior, Until, course_of, pool, quantile_of
+from strata.analyse.series import NoisePrior, StoppingRule, course_of, pool, quantile_of
 from strata.analyse.series.mean import mean_of
 from strata.analyse.stats import centre
 from strata.model.course import Aim, Course, Ending
@@ -38,7 +38,7 @@ def intervals_of(rates: Floats) -> list[Interval]:
 
 def until(intervals: Sequence[Interval], aim: Aim, prior: NoisePrior | None = None) -> tuple[Course | None, int]:
     """(the course as it was when it ended, the bins measured)."""
-    rule = Until(aim, prior)
+    rule = StoppingRule(aim, prior)
     number = next((i for i, one in enumerate(intervals, start=1) if rule.add(one) is not None), len(intervals))
     return course_of(intervals[:number], aim=aim, ended=rule.ended, prior=prior, percentiles=()), number
 

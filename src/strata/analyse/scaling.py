@@ -40,7 +40,7 @@ class LoadResponse(StrEnum):
 
 
 @dataclass(frozen=True)
-class Point:
+class ScalingPoint:
     """``load`` in threads or requests outstanding, ``rate`` in IOPS or bytes/s; ``used``: resource → share 0..1."""
 
     row: Row
@@ -55,11 +55,11 @@ class LoadSeries:
 
     name: str
     load_in: str
-    points: tuple[Point, ...]
+    points: tuple[ScalingPoint, ...]
     spread: float
 
     @property
-    def last(self) -> tuple[Point, Point]:
+    def last(self) -> tuple[ScalingPoint, ScalingPoint]:
         """The last row but one, and the last."""
         return self.points[-2], self.points[-1]
 
@@ -155,7 +155,7 @@ def rate(table: Table, row: Row) -> Interval | None:
     return throughput(table, row) if printed is None or "iops" in row.figures else printed.bounds()
 
 
-def _point(table: Table, row: Row, found: float) -> Point:
+def _point(table: Table, row: Row, found: float) -> ScalingPoint:
     used: dict[str, float] = {}
     for key, figure in row.figures.items():
         kind, _, of = key.partition(".")
@@ -164,7 +164,7 @@ def _point(table: Table, row: Row, found: float) -> Point:
     wire = _wire(table, row)
     if wire is not None:
         used.setdefault(WIRE, wire)
-    return Point(row, row.figures["threads"].base, found, used)
+    return ScalingPoint(row, row.figures["threads"].base, found, used)
 
 
 def _wire(table: Table, row: Row) -> float | None:

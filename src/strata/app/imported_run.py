@@ -12,7 +12,7 @@ import strata
 from strata import units
 from strata.errors import UsageError
 from strata.model.base import Value
-from strata.model.imported import FileOutcome, Imported, ImportedCell, ImportSource, Measured, Point
+from strata.model.imported import FileOutcome, Imported, ImportedCell, ImportedInterval, ImportSource, Measured
 from strata.model.plan import Cell, Plan, Step
 from strata.model.result import IMPORTED, CellResult, Direction, EngineResult, Interval, IntervalDirection
 from strata.model.run import Environment, Label, Run, RunStatus
@@ -28,7 +28,7 @@ HERE = "/imported/"
 UNKNOWN = "unknown"
 
 
-class Named(Value):
+class ImportedAs(Value):
     """What the user calls what is imported; None: as the file says it."""
 
     layer: str | None = None
@@ -79,7 +79,7 @@ def _with_workload(cell: ImportedCell, given: Mapping[str, Any]) -> ImportedCell
     return cell.model_copy(update={"workload": workload, "asked": asked})
 
 
-def run_of(outcome: FileOutcome, named: Named, modified_unix_ns: int) -> tuple[Run, tuple[CellResult, ...]]:
+def run_of(outcome: FileOutcome, named: ImportedAs, modified_unix_ns: int) -> tuple[Run, tuple[CellResult, ...]]:
     """The run of an understood file and its results: cells with a workload, and its counters."""
     found = outcome.imported
     assert found is not None
@@ -205,7 +205,7 @@ def _target(cell: ImportedCell) -> str:
     return cell.words.get("target", "")
 
 
-def _layers(cells: list[ImportedCell], found: Imported, named: Named) -> dict[str, str]:
+def _layers(cells: list[ImportedCell], found: Imported, named: ImportedAs) -> dict[str, str]:
     """The name of the layer by what a cell was aimed at."""
     targets = list(dict.fromkeys(map(_target, cells))) or [""]
     if named.layer is not None or len(targets) > LAYERS_MOST:
@@ -217,7 +217,7 @@ def _layers(cells: list[ImportedCell], found: Imported, named: Named) -> dict[st
     return names
 
 
-def _stack(layers: Mapping[str, str], found: Imported, named: Named) -> Stack:
+def _stack(layers: Mapping[str, str], found: Imported, named: ImportedAs) -> Stack:
     names = list(dict.fromkeys(layers.values())) or [named.layer or found.tool]
     slugs = [re.sub(r"[^a-z0-9]+", "-", n.lower()).strip("-")[:64] or "layer" for n in names]
     return Stack(
@@ -281,7 +281,7 @@ def _direction(measured: Measured, seconds: float | None, workload: Workload) ->
     )
 
 
-def _intervals(points: tuple[Point, ...]) -> tuple[Interval, ...]:
+def _intervals(points: tuple[ImportedInterval, ...]) -> tuple[Interval, ...]:
     """Those of which the I/Os are known."""
     made = []
     for point in points:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strata import units
-from strata.app.imported_run import Named, id_of, outcome_of, run_of, with_workloads
+from strata.app.imported_run import ImportedAs, id_of, outcome_of, run_of, with_workloads
 from strata.app.kept import opened as store_opened
 from strata.errors import StrataError, UsageError, choices
 from strata.formats.results import STREAM_MOST, Misread, Source, read_result
@@ -38,14 +38,14 @@ _WHAT = "cannot read"
 
 
 def import_paths(
-    words: Sequence[str], store_url: str | None, named: Named | None = None, *, dry_run: bool = False
+    words: Sequence[str], store_url: str | None, named: ImportedAs | None = None, *, dry_run: bool = False
 ) -> ImportResult:
     """Every file that is named: files, folders with all below them, patterns (``*``), ``-`` for standard input.
 
     Each understood file is kept as a run; in a ``dry_run`` nothing is written. Raises `UsageError` where nothing is
     there, and `StoreError` where the store gives trouble.
     """
-    names = named or Named()
+    names = named or ImportedAs()
     files = list(_files(words))
     if dry_run:
         return ImportResult(files=tuple(_outcome(path, names)[0] for path in files), dry_run=True)
@@ -105,7 +105,7 @@ def settings_of(words: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _outcome(path: str, names: Named) -> tuple[FileOutcome, int]:
+def _outcome(path: str, names: ImportedAs) -> tuple[FileOutcome, int]:
     """What a file says, and when it was changed (ns since the epoch)."""
     shown = controls.halves(path)
     what = "standard input" if path == STDIN else shown

@@ -28,11 +28,11 @@ class Precise:
     def __init__(self, aim: Aim, earlier: PooledNoise | None = None) -> None:
         # Before the measuring: loading the numerical libraries costs as much processor time as a cell.
         from strata.analyse.pooled import prior_of
-        from strata.analyse.series import Until
+        from strata.analyse.series import StoppingRule
 
         self._aim, self.earlier = aim, earlier
         self._prior = prior_of(earlier)
-        self._rule = Until(aim, self._prior)
+        self._rule = StoppingRule(aim, self._prior)
 
     def timing(self, asked: Timing) -> Timing:
         """Runs to the aim's maximum at most, and ends with a whole interval."""

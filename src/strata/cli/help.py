@@ -51,7 +51,7 @@ class _WithExamples:
                 formatter.write(f"  # {meaning}\n  {line}\n")
 
 
-class Command(_WithExamples, TyperCommand):  # type: ignore[misc]
+class HelpCommand(_WithExamples, TyperCommand):  # type: ignore[misc]
     """A command whose help is in groups and ends with examples."""
 
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
@@ -70,7 +70,7 @@ class Group(_WithExamples, TyperGroup):  # type: ignore[misc]
 
 
 class Commands(typer.Typer):
-    """A Typer application of `Command` in `Group`; plain text, because what draws help takes long to load."""
+    """A Typer application of `HelpCommand` in `Group`; plain text, because what draws help takes long to load."""
 
     def __init__(
         self, name: str, help: str, *, bare: bool = False, examples: Mapping[str, tuple[Example, ...]] | None = None,
@@ -85,8 +85,8 @@ class Commands(typer.Typer):
         )  # fmt: skip
 
     def command(self, name: str | None = None, **more: Any) -> Callable[[Any], Any]:
-        """Typer's, for a `Command` that may take bundles of options."""
-        taken = super().command(name, cls=Command, **more)
+        """Typer's, for a `HelpCommand` that may take bundles of options."""
+        taken = super().command(name, cls=HelpCommand, **more)
 
         def declared(command: Callable[..., Any]) -> Callable[..., Any]:
             taken(unbundled(command))

@@ -36,11 +36,11 @@ def import_(
 
     Exit code 1 if a file was not understood; the others are imported.
     """
-    from strata.app.imported_run import Named
+    from strata.app.imported_run import ImportedAs
     from strata.app.imports import import_paths, settings_of
     from strata.report.import_text import import_text
 
-    names = Named(layer=layer, stack=stack, host=host, label=named.label, settings=settings_of(settings or []))
+    names = ImportedAs(layer=layer, stack=stack, host=host, label=named.label, settings=settings_of(settings or []))
     found = import_paths(paths, store, names, dry_run=dry_run)
     common.show(found, import_text, json)
     return Exit.FAILED if found.refused or any(f.not_kept for f in found.files) else Exit.FINE

@@ -22,7 +22,7 @@ IDLE, OTHERS, WAITS, FOREIGN, HEADS, FULL, AS_FULL = 0.01, 1.3, 1500.0, 0.2, 1.1
 
 
 @dataclass(frozen=True)
-class Card:
+class FirstCard:
     """The interface that is met first; ``idle``: another of its kind and node that carries nothing."""
 
     wire: Interface
@@ -38,7 +38,7 @@ class Card:
         return self.waiting >= WAITS
 
 
-def card_of(points: Sequence[Point]) -> Card | None:
+def card_of(points: Sequence[Point]) -> FirstCard | None:
     """The card with the longest queue, else the busiest, in the cell with most bytes; None where none was counted."""
     if not points:
         return None
@@ -52,7 +52,7 @@ def card_of(points: Sequence[Point]) -> Card | None:
     peers = [w for w in seen if w.node == wire.node and w.interface != wire.interface and _kind(w) == _kind(wire)]
     idle = next((w.interface for w in peers if w.most < IDLE * wire.most), None)
     same = [(p, w) for p in points for w in p.upper.resources.cards if w.name == wire.name]
-    return Card(
+    return FirstCard(
         wire=wire,
         idle=idle,
         per_byte=float(np.median([w.most / (p.upper.bytes_per_second.value or 1.0) for p, w in same])),
@@ -61,7 +61,7 @@ def card_of(points: Sequence[Point]) -> Card | None:
     )
 
 
-def alone(view: View, keys: Collection[str]) -> Card | None:
+def alone(view: View, keys: Collection[str]) -> FirstCard | None:
     """The full card that carries these workloads while another of its kind and node carries nothing; None without."""
     mine = [p for p in view.points if p.key in keys]
     most = max((p.x * p.bs for p in mine), default=0.0)
@@ -113,7 +113,7 @@ def _kind(wire: Interface) -> str:
     return re.sub(r"\d.*", "", wire.interface)
 
 
-def evidence(view: View, card: Card, points: Sequence[Point]) -> Evidence | None:
+def evidence(view: View, card: FirstCard, points: Sequence[Point]) -> Evidence | None:
     """Operational: what the card's counters show; None where they only say that bytes passed."""
     said = []
     if card.full:
@@ -130,7 +130,7 @@ def evidence(view: View, card: Card, points: Sequence[Point]) -> Evidence | None
     )
 
 
-def step(met: Card | None) -> str:
+def step(met: FirstCard | None) -> str:
     """What to do first about a wire that is full."""
     last = "Until it is faster, a faster disk gains nothing."
     if met is not None and met.idle is not None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from strata.diagnose.case import Case
 from strata.diagnose.causes import medium
-from strata.diagnose.layers import Named, suspected
+from strata.diagnose.layers import NamedFinding, suspected
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.registry import trials
 from strata.diagnose.separation import worth
@@ -20,7 +20,7 @@ USUAL_SECONDS = 8.0
 
 
 def best(
-    case: Case, named: tuple[Named, ...], seconds: float, refused: tuple[Experiment, ...] = ()
+    case: Case, named: tuple[NamedFinding, ...], seconds: float, refused: tuple[Experiment, ...] = ()
 ) -> Experiment | None:
     """Of the first finding that an experiment can still tell more of; None where there is none in time."""
     done = {t.experiment.name for t in case.tried} | {e.name for e in refused}
@@ -38,7 +38,7 @@ def best(
     return None
 
 
-def _settled(case: Case, layer: str, finding: Named) -> bool:
+def _settled(case: Case, layer: str, finding: NamedFinding) -> bool:
     """Whether an experiment has told the favourite from another already, and only it stands."""
     if finding.finding.cause is Cause.UNEXPLAINED or not finding.standing:
         return not finding.standing

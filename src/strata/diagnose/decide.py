@@ -10,7 +10,7 @@ from strata.diagnose.case import Case
 from strata.diagnose.causes import generator, impossible, medium
 from strata.diagnose.further import worth_saying
 from strata.diagnose.identity_key import IdentityKey
-from strata.diagnose.layers import Named, findings
+from strata.diagnose.layers import NamedFinding, findings
 from strata.diagnose.trying import story
 from strata.model.analysis import Analysis, Equivalence
 from strata.model.experiment import Experiment, Tried
@@ -46,7 +46,7 @@ def propose(
     return choosing.best(*_known(IdentityKey(stack, analysis, tried)), seconds, refused)
 
 
-def _with_next(case: Case, named: tuple[Named, ...], told: Diagnosis) -> tuple[Finding, ...]:
+def _with_next(case: Case, named: tuple[NamedFinding, ...], told: Diagnosis) -> tuple[Finding, ...]:
     """The first finding has the experiment that would tell most of it, where none has told yet."""
     first = next(iter(told.findings), None)
     if first is None or first.experiment is not None or told.verdict.kind is VerdictKind.IMPOSSIBLE:
@@ -58,7 +58,7 @@ def _with_next(case: Case, named: tuple[Named, ...], told: Diagnosis) -> tuple[F
 
 
 @lru_cache(maxsize=2)
-def _known(of: IdentityKey) -> tuple[Case, tuple[Named, ...]]:
+def _known(of: IdentityKey) -> tuple[Case, tuple[NamedFinding, ...]]:
     """The case and what is found in it: asked for the verdict, and again for the next experiment."""
     stack, analysis, tried = of.values
     assert isinstance(stack, Stack) and isinstance(analysis, Analysis) and isinstance(tried, tuple)
@@ -66,7 +66,7 @@ def _known(of: IdentityKey) -> tuple[Case, tuple[Named, ...]]:
     return case, findings(case) if analysis.cells else ()
 
 
-def _judged(case: Case, named: tuple[Named, ...]) -> Diagnosis:
+def _judged(case: Case, named: tuple[NamedFinding, ...]) -> Diagnosis:
     stack, analysis = case.stack, case.analysis
     if broken := impossible.broken(analysis):
         return verdicts.impossible(broken, next((n.finding for n in named if n.finding.cause in impossible.WHY), None))

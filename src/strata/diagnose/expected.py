@@ -13,7 +13,7 @@ from strata.diagnose.case import Case, Station
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.predict import UNIT
-from strata.diagnose.sides import Side, on
+from strata.diagnose.sides import CauseSide, on
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.experiment import LEAST_RATIO, MOST_RATIO, Experiment, Metric, Prediction
@@ -113,4 +113,4 @@ def at_once(opinion: Opinion, cell: CellSummary) -> Range | None:
         least = model.parameter + model.base
         most = cell.workload.outstanding / least / cell.iops.value if least > 0 else MOST
         return SAME[0], max(SAME[1], SAME[1] * most)
-    return SAME if opinion.cause in on(Side.FULL) or model is not None else None
+    return SAME if opinion.cause in on(CauseSide.FULL) or model is not None else None

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from strata.diagnose.causes.processors import QUIET
-from strata.diagnose.layers import Named
-from strata.diagnose.sides import Side, on
+from strata.diagnose.layers import NamedFinding
+from strata.diagnose.sides import CauseSide, on
 from strata.model.analysis import Analysis
 from strata.model.finding import Cause
 
 LEAST_CONFIDENCE = 0.5
 
 
-def worth_saying(analysis: Analysis, named: Sequence[Named]) -> tuple[Named, ...]:
+def worth_saying(analysis: Analysis, named: Sequence[NamedFinding]) -> tuple[NamedFinding, ...]:
     """The first and, of the others, those that are sure enough, agree with it, and tell of cells it leaves open."""
     if not named:
         return ()
@@ -23,7 +23,7 @@ def worth_saying(analysis: Analysis, named: Sequence[Named]) -> tuple[Named, ...
     return (first, *(n for n in named[1:] if not _idle_talk(analysis, first, n)))
 
 
-def _idle_talk(analysis: Analysis, first: Named, other: Named) -> bool:
+def _idle_talk(analysis: Analysis, first: NamedFinding, other: NamedFinding) -> bool:
     if other.finding.confidence < LEAST_CONFIDENCE or other.missing or other.withdrawn:
         return True
     same_layer = other.finding.layer == first.finding.layer
@@ -32,14 +32,14 @@ def _idle_talk(analysis: Analysis, first: Named, other: Named) -> bool:
     return explained(analysis, first, other)
 
 
-def explained(analysis: Analysis, first: Named, other: Named) -> bool:
+def explained(analysis: Analysis, first: NamedFinding, other: NamedFinding) -> bool:
     """Whether the first finding accounts for the other's cells.
 
     So it does where both name the same workloads of one layer (unless it names episodes, between which a limit may
     hold), and where the first blames the CPUs and they have no headroom in the other's cells either (at least
     `QUIET` busy in the median).
     """
-    beside = first.finding.cause in on(Side.EPISODES)
+    beside = first.finding.cause in on(CauseSide.EPISODES)
     if first.finding.layer == other.finding.layer and other.keys <= first.keys and not beside:
         return True
     if first.finding.cause is not Cause.PROCESSORS:

@@ -15,7 +15,7 @@ from strata.diagnose.explained import contradiction, cover, rows_of
 from strata.diagnose.opinion import CEILING, Opinion, Weight, confidence, ruled_out, separation
 from strata.diagnose.own_limits import owns
 from strata.diagnose.registry import rule, rules
-from strata.diagnose.sides import Side, on
+from strata.diagnose.sides import CauseSide, on
 from strata.diagnose.slight import is_slight
 from strata.diagnose.trying import CauseTests, after, fate, outcome
 from strata.model.finding import Cause, Evidence, EvidenceKind, Finding, RuledOut
@@ -36,7 +36,7 @@ def least_lead(noise: float) -> float:
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedFinding:
     """A finding with what the verdict must know of it: whether it may be a verdict, and why not.
 
     ``keys`` are the workloads it accounts for, ``loss`` what it costs: the mean over the layer's workloads of −ln of
@@ -52,10 +52,10 @@ class Named:
     withdrawn: bool = False
 
 
-def findings(case: Case) -> tuple[Named, ...]:
+def findings(case: Case) -> tuple[NamedFinding, ...]:
     """What makes layers slow, the costliest first; empty when nothing does."""
     own = by_themselves(case)
-    found: list[Named] = []
+    found: list[NamedFinding] = []
     for pair in case.pairs:
         known = of_pair(pair, own)
         found += [n for n in known if not (_only_compared(case, n) and is_slight(pair, n.keys))]
@@ -69,7 +69,7 @@ def findings(case: Case) -> tuple[Named, ...]:
     return tuple(sorted(found, key=lambda n: -n.loss * n.finding.confidence))
 
 
-def _only_compared(case: Case, named: Named) -> bool:
+def _only_compared(case: Case, named: NamedFinding) -> bool:
     """Whether the comparison is all there is: no cause, or a time for each request, which is what remains when others
     are ruled out, and which no experiment has told from them."""
     layer, cause = named.finding.layer, named.finding.cause
@@ -78,7 +78,7 @@ def _only_compared(case: Case, named: Named) -> bool:
     return cause is Cause.UNEXPLAINED
 
 
-def _of_no_known_cause(case: Case, opinions: Sequence[Opinion], named: set[str]) -> Iterator[Named]:
+def _of_no_known_cause(case: Case, opinions: Sequence[Opinion], named: set[str]) -> Iterator[NamedFinding]:
     """Layers that are slower than is promised of them, and of which nothing else was said."""
     for one in owns(case):
         layer = one.station.layer.name
@@ -103,9 +103,9 @@ def suspected(case: Case) -> tuple[Opinion, ...]:
     return tuple(sorted(found, key=lambda o: order.index(o.layer)))
 
 
-def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[Named, ...]:
+def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[NamedFinding, ...]:
     """What makes one layer slower than what it is held against, the strongest cause first."""
-    found: list[Named] = []
+    found: list[NamedFinding] = []
     rest = pair
     while rest.view.affected and len(found) < MOST_FINDINGS:
         opinions = _opinions(rest, own)
@@ -130,13 +130,13 @@ def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[Named, ...]:
     return _with_what_is_left(pair, [_without(n, {f.finding.cause for f in found}) for n in found])
 
 
-def _without(one: Named, also: set[Cause]) -> Named:
+def _without(one: NamedFinding, also: set[Cause]) -> NamedFinding:
     """What was ruled out as all of it and is named for a part is not ruled out."""
     out = tuple(r for r in one.finding.ruled_out if r.cause not in also)
     return replace(one, finding=one.finding.model_copy(update={"ruled_out": out}))
 
 
-def _with_what_is_left(pair: Pair, found: list[Named]) -> tuple[Named, ...]:
+def _with_what_is_left(pair: Pair, found: list[NamedFinding]) -> tuple[NamedFinding, ...]:
     """Slow rows that no finding of the layer explains take confidence with them, by their part of its loss."""
     told = {key for n in found for key in n.keys}
     rest = [p for p in pair.view.affected if p.key not in told]
@@ -192,7 +192,7 @@ def _precedence(opinion: Opinion) -> float:
     return found.precedence if found else 50.0
 
 
-def _finding(pair: Pair, chosen: Opinion, opinions: Sequence[Opinion]) -> Named:
+def _finding(pair: Pair, chosen: Opinion, opinions: Sequence[Opinion]) -> NamedFinding:
     view = pair.view
     worst = view.affected[0]
     mine = [p for p in view.affected if p.key in chosen.cells]
@@ -226,11 +226,11 @@ def _too_near(lead: float, noise: float) -> str:
     return "workloads that differ in block size and depth: another cause explains these nearly as well"
 
 
-def _of_layer(case: Case, opinions: Sequence[Opinion]) -> tuple[Named, ...]:
+def _of_layer(case: Case, opinions: Sequence[Opinion]) -> tuple[NamedFinding, ...]:
     """What one layer shows by itself: each cause that holds is a finding of its own."""
     found = []
     alive = standing(opinions)
-    counted = [o for o in alive if o.holds and o.weight is Weight.SHOWN and o.cause not in on(Side.EPISODES)]
+    counted = [o for o in alive if o.holds and o.weight is Weight.SHOWN and o.cause not in on(CauseSide.EPISODES)]
     shown, cost = frozenset(key for o in counted for key in o.cells), sum(o.loss for o in counted)
     for chosen in alive:
         # What a counter shows of all its cells, and of most of what is lost, comes before what their figures suggest.
@@ -252,7 +252,7 @@ def _named(
     missing: list[str],
     apart: float,
     out: list[RuledOut],
-) -> Named:
+) -> NamedFinding:
     known = fate(layer, chosen.cause.value, case.tried)
     shape = chosen.model is not None and chosen.weight is Weight.SUGGESTED
     if shape and len(chosen.cells) == 1:
@@ -290,7 +290,7 @@ def _named(
     )
     blocking = tuple(missing) if chosen.cause is not Cause.UNEXPLAINED or len(kinds) < 2 else ()
     gone = chosen.cause is Cause.UNEXPLAINED and any(_fell(layer, r.cause, case) for r in out)
-    return Named(finding, blocking, 0.0, frozenset(), alive, withdrawn=gone)
+    return NamedFinding(finding, blocking, 0.0, frozenset(), alive, withdrawn=gone)
 
 
 def _unseen(case: Case, layer: str, keys: frozenset[str]) -> bool:

@@ -12,7 +12,7 @@ from strata.diagnose.case import Case, Pair
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.registry import Range, rule
-from strata.diagnose.sides import Side, on
+from strata.diagnose.sides import CauseSide, on
 from strata.diagnose.view import Point
 from strata.model.cause import Cause
 from strata.model.experiment import Condition, Experiment, Metric, Prediction
@@ -106,10 +106,10 @@ def _by_fullness(case: Case, opinion: Opinion, layer: str, experiment: Experimen
     cell = None if station is None else station.cell(experiment.reference)
     # What is full in the cells that it explains claims nothing of others.
     explained = cell is not None and (not opinion.cells or cell.workload.key in opinion.cells)
-    filled = explained and opinion.cause in on(Side.FULL)
+    filled = explained and opinion.cause in on(CauseSide.FULL)
     if cell is None or station is None or not filled or not _plain(layer, experiment):
         return None
-    if opinion.cause in on(Side.BYTES):
+    if opinion.cause in on(CauseSide.BYTES):
         mine = [c.bytes_per_second.value for c in station.cells if c.workload.key in opinion.cells]
         if cell.bytes_per_second.value < AS_FULL * max(mine, default=0.0):
             return None
@@ -118,7 +118,7 @@ def _by_fullness(case: Case, opinion: Opinion, layer: str, experiment: Experimen
         return None
     deeper, larger = after.outstanding / before.outstanding, after.bs / before.bs
     ends = [x, x * min(1.0, deeper)]
-    if opinion.cause in on(Side.BYTES):
+    if opinion.cause in on(CauseSide.BYTES):
         ends = [end / larger for end in ends]
     elif opinion.cause is not Cause.IOPS_CAP:
         ends += [end / larger for end in ends]

@@ -9,7 +9,7 @@ from strata.diagnose.registry import rules
 from strata.model.cause import Cause
 
 
-class Side(StrEnum):
+class CauseSide(StrEnum):
     """What experiments, and the findings beside it, have to know of a cause."""
 
     BYTES = "bytes"
@@ -27,6 +27,6 @@ class Side(StrEnum):
 
 
 @lru_cache
-def on(side: Side) -> frozenset[Cause]:
+def on(side: CauseSide) -> frozenset[Cause]:
     """The causes on that side. Raises `ValueError` where one declares a side that there is not."""
-    return frozenset(rule.cause for rule in rules() if side in map(Side, rule.sides))
+    return frozenset(rule.cause for rule in rules() if side in map(CauseSide, rule.sides))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from strata import units
 from strata.diagnose import paused
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.sides import Side, on
+from strata.diagnose.sides import CauseSide, on
 from strata.model.analysis import CellSummary
 from strata.model.estimate import Estimate
 from strata.model.experiment import (
@@ -28,7 +28,7 @@ def predictions_of(experiment: Experiment) -> tuple[Prediction, ...]:
     Earlier versions held limits that are fitted between episodes to a prediction of the episodes, too.
     """
     told = experiment.predictions or (experiment.prediction,)
-    return tuple(p for p in told if p.metric not in SHARES or p.cause not in on(Side.BETWEEN))
+    return tuple(p for p in told if p.metric not in SHARES or p.cause not in on(CauseSide.BETWEEN))
 
 
 def measured(tried: Tried, metric: str) -> Estimate:

@@ -13,7 +13,7 @@ from strata.diagnose.causes import generator as generator_rule
 from strata.diagnose.causes import impossible as impossible_rule
 from strata.diagnose.causes import iops_cap, medium
 from strata.diagnose.evidence import operational
-from strata.diagnose.layers import Named, confirmed, interventional
+from strata.diagnose.layers import NamedFinding, confirmed, interventional
 from strata.diagnose.opinion import CEILING, UNCERTAIN, confidence
 from strata.diagnose.own_limits import SLOW
 from strata.diagnose.slight import surely_slow
@@ -111,7 +111,7 @@ def slight(analysis: Analysis, above: Sequence[Comparison]) -> Diagnosis:
     )
 
 
-def layer(named: Sequence[Named]) -> Diagnosis:
+def layer(named: Sequence[NamedFinding]) -> Diagnosis:
     """A layer costs more than expected."""
     found = tuple(n.finding for n in named)
     first, strongest = named[0], named[0].finding
@@ -159,7 +159,7 @@ def generator(analysis: Analysis, cells: Sequence[CellSummary]) -> Diagnosis:
     return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=())
 
 
-def _withdrawn(first: Named, found: tuple[Finding, ...]) -> Diagnosis:
+def _withdrawn(first: NamedFinding, found: tuple[Finding, ...]) -> Diagnosis:
     """What was blamed predicted an experiment wrongly, and nothing else is known that could be it."""
     finding = first.finding
     verdict = _verdict(

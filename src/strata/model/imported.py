@@ -41,7 +41,7 @@ class Measured(Value):
         return None if found is None or not found.readings else found.base
 
 
-class Point(Value):
+class ImportedInterval(Value):
     """One interval of a cell: ``start_ns..end_ns`` from its beginning, and what was printed of it by its side."""
 
     start_ns: int
@@ -71,7 +71,7 @@ class ImportedCell(Value):
     total: Measured | None = sparse(None)
     cpu: dict[str, Figure] = sparse({})
     """CPU time: user, system, busy."""
-    points: tuple[Point, ...] = sparse(())
+    points: tuple[ImportedInterval, ...] = sparse(())
     parts: tuple[ImportedCell, ...] = sparse(())
     approximate: tuple[str, ...] = sparse(())
     errors: int | None = sparse(None)

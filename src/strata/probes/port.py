@@ -136,7 +136,7 @@ Key = tuple[Counter, tuple[str, ...]]
 Told = dict[Key, float | None]
 
 
-class Table(Probe):
+class TableProbe(Probe):
     """A probe that tells all its values at once; its columns are those that it told when it was opened."""
 
     wraps: Mapping[Counter, float] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from strata.analyse.series import NoisePrior, Until, course_of, mean_of, pool, quantile_of, regimes
+from strata.analyse.series import NoisePrior, StoppingRule, course_of, mean_of, pool, quantile_of, regimes
 from strata.analyse.series.longrun import Floats
 from strata.analyse.series.truncate import ramp_end
 from strata.model import histogram
@@ -35,7 +35,7 @@ def noisy(n: int, cv: float = 0.02, seed: int = 1) -> Floats:
     return 1e5 * (1 + np.random.default_rng(seed).normal(0, cv, n))
 
 
-def fed(rule: Until, rates: Floats) -> int:
+def fed(rule: StoppingRule, rates: Floats) -> int:
     return next((i for i, one in enumerate(intervals(rates), 1) if rule.add(one) is not None), 0)
 
 
@@ -113,7 +113,7 @@ def test_a_prior_counts_for_as_much_as_its_cells_agree() -> None:
 
 
 def test_a_quiet_one_ends_by_precision_after_the_minimum_and_says_so() -> None:
-    rule = Until(MEAN_ONLY)
+    rule = StoppingRule(MEAN_ONLY)
     assert fed(rule, noisy(200)) == 30
     assert rule.ended is Ending.PRECISION
     assert rule.add(intervals(noisy(1))[0]) is Ending.PRECISION
@@ -122,7 +122,7 @@ def test_a_quiet_one_ends_by_precision_after_the_minimum_and_says_so() -> None:
 def test_what_equal_starts_differ_by_is_in_the_interval_and_may_forbid_the_aim() -> None:
     near, far, few = (NoisePrior(1e-6, 5, between, df) for between, df in ((0.003, 20), (0.03, 20), (0.03, 1)))
     for prior, ended in ((near, Ending.PRECISION), (far, Ending.STARTS), (few, Ending.PRECISION)):
-        rule = Until(MEAN_ONLY, prior)
+        rule = StoppingRule(MEAN_ONLY, prior)
         assert (fed(rule, noisy(200)), rule.ended) == (30, ended)
     course = course_of(intervals(noisy(30)), prior=far, aim=MEAN_ONLY, ended=Ending.STARTS)
     assert course is not None and course.iops.half_width is not None
@@ -140,9 +140,9 @@ def test_what_too_few_starts_differ_by_is_not_known() -> None:
 
 
 def test_a_noisy_one_ends_by_time_and_a_budget_of_bytes_holds() -> None:
-    rule = Until(MEAN_ONLY)
+    rule = StoppingRule(MEAN_ONLY)
     assert (fed(rule, noisy(300, 0.5)), rule.ended) == (200, Ending.TIME)
-    budget = Until(MEAN_ONLY.model_copy(update={"bytes_max": 10 * 10_000 * 4096}))
+    budget = StoppingRule(MEAN_ONLY.model_copy(update={"bytes_max": 10 * 10_000 * 4096}))
     assert fed(budget, noisy(300, 0.001)) in (8, 9)
     assert budget.ended is Ending.BYTES
 
@@ -150,16 +150,16 @@ def test_a_noisy_one_ends_by_time_and_a_budget_of_bytes_holds() -> None:
 def test_after_a_cliff_the_new_regime_needs_the_minimum_for_itself() -> None:
     rates = noisy(200, 0.03)
     rates[25:] *= 0.3
-    rule = Until(MEAN_ONLY)
+    rule = StoppingRule(MEAN_ONLY)
     assert fed(rule, rates) >= 55
     assert rule.ended is Ending.PRECISION
 
 
 def test_an_asked_percentile_holds_the_end_back_until_its_samples_support_it() -> None:
     payload = histogram.from_bins(dict.fromkeys(range(1000, 2000), 1))
-    few = Until(Aim(percentile="99.99", seconds_max=5))
+    few = StoppingRule(Aim(percentile="99.99", seconds_max=5))
     assert [few.add(i) for i in intervals(noisy(50, 0.001), payload)][-1] is Ending.TIME
-    tail = Until(Aim(percentile="99", seconds_max=20))
+    tail = StoppingRule(Aim(percentile="99", seconds_max=20))
     for one in intervals(noisy(200, 0.001), payload):
         if tail.add(one) is not None:
             break

@@ -12,7 +12,7 @@ from strata.diagnose.models import Fit, LimitDirection, LimitKind
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.registry import trials
 from strata.diagnose.separation import apart, worth
-from strata.diagnose.sides import Side, on
+from strata.diagnose.sides import CauseSide, on
 from strata.diagnose.trying import after, fate, story
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.cause import Cause
@@ -193,7 +193,7 @@ def test_stalls_come_again_in_five_seconds_or_were_none() -> None:
     assert fell == {"noisy-wire"}
 
 
-@pytest.mark.parametrize("limit", sorted(on(Side.BETWEEN)))
+@pytest.mark.parametrize("limit", sorted(on(CauseSide.BETWEEN)))
 def test_a_limit_on_the_rate_between_stalls_is_not_held_to_the_stalls(limit: Cause) -> None:
     """Two limits at once: that the stalls come again refutes no cap, and a cap is not confirmed where they do not."""
     found = measured_of(PLAIN)

@@ -8,14 +8,14 @@ import pytest
 
 from strata.diagnose import diagnose
 from strata.diagnose.further import worth_saying
-from strata.diagnose.layers import Named
+from strata.diagnose.layers import NamedFinding
 from strata.model.analysis import Analysis
 from strata.model.finding import Cause, RuledOut
 
 from .known import SCENES
 
 
-def pair() -> tuple[Analysis, Named, Named]:
+def pair() -> tuple[Analysis, NamedFinding, NamedFinding]:
     """CPUs blamed for the deep cells; a cap, sure enough, for another one where they have headroom."""
     scene = SCENES["capped-target"]
     analysis = scene.analysis(seed=1, sd=0.03)
@@ -24,8 +24,8 @@ def pair() -> tuple[Analysis, Named, Named]:
     second = found.model_copy(update={"confidence": 0.6})
     return (
         analysis,
-        Named(first, (), 2.0, frozenset({"randread-8KiB-qd32"})),
-        Named(second, (), 1.0, frozenset({"read-128KiB-qd8"})),
+        NamedFinding(first, (), 2.0, frozenset({"randread-8KiB-qd32"})),
+        NamedFinding(second, (), 1.0, frozenset({"read-128KiB-qd8"})),
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kernel_tree import Tree
 
 from strata.probes.processes import Processes, group_members_file
-from strata.probes.servers.account import Account, Row
+from strata.probes.servers.account import Account, ServerSample
 from strata.probes.servers.spent import Spent, Thread
 
 BEGAN = 1000
@@ -23,7 +23,7 @@ def spent(user: float, reaped: float = 0.0, *, ran_ns: int = 0, read: float | No
     return Spent(user + reaped, 0.0, reaped, read, 0.0, 4096.0, threads)
 
 
-def cpu(row: Row) -> float:
+def cpu(row: ServerSample) -> float:
     assert row.user_s is not None and row.system_s is not None
     return row.user_s + row.system_s
 

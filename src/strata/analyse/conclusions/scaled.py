@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from strata import units
-from strata.analyse.scaling import CLIENT, DEVICE, SERVER, WIRE, LoadResponse, LoadSeries, Point, courses, usl
+from strata.analyse.scaling import CLIENT, DEVICE, SERVER, WIRE, LoadResponse, LoadSeries, ScalingPoint, courses, usl
 from strata.model.cause import Cause
 from strata.model.figures import Conclusion, Standing, Table
 
@@ -136,7 +136,7 @@ def _grown(course: LoadSeries) -> str:
     )
 
 
-def _shares(point: Point) -> str:
+def _shares(point: ScalingPoint) -> str:
     if not point.used:
         return "utilisation is not printed"
     used = sorted(point.used.items(), key=lambda one: -one[1])
@@ -162,15 +162,15 @@ def _numbers(course: LoadSeries) -> dict[str, float]:
     return numbers
 
 
-def _load(course: LoadSeries, point: Point) -> str:
+def _load(course: LoadSeries, point: ScalingPoint) -> str:
     return f"{point.load:g} {course.load_in}"
 
 
-def _rate(course: LoadSeries, point: Point) -> str:
+def _rate(course: LoadSeries, point: ScalingPoint) -> str:
     return _amount(point, point.rate)
 
 
-def _amount(point: Point, amount: float) -> str:
+def _amount(point: ScalingPoint, amount: float) -> str:
     printed = point.row.figures.get("rate")
     if "iops" in point.row.figures or printed is None:
         return f"{units.count(round(amount))} IOPS"

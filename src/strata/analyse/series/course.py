@@ -9,7 +9,7 @@ from strata.analyse.series.longrun import Floats, long_run
 from strata.analyse.series.mean import Mean, mean_of
 from strata.analyse.series.prior import NoisePrior
 from strata.analyse.series.quantile import Counts, quantile_of
-from strata.analyse.series.regimes import CRITERION, Cut, cut
+from strata.analyse.series.regimes import CRITERION, Segmentation, cut
 from strata.analyse.series.steady import steadiness
 from strata.model.course import Aim, Course, Ending, Regime
 from strata.model.estimate import Estimate
@@ -87,7 +87,7 @@ def _within(one: Estimate | None, share: float) -> bool:
     return one is not None and one.half_width is not None and one.half_width <= share * one.value
 
 
-def _regimes(bins: Bins, found: Cut, prior: NoisePrior | None) -> tuple[Regime, ...]:
+def _regimes(bins: Bins, found: Segmentation, prior: NoisePrior | None) -> tuple[Regime, ...]:
     regimes = []
     for start, end in found.pieces:
         piece = bins.iops[start:end]

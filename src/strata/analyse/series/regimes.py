@@ -17,7 +17,7 @@ REGIMES_MOST = 3
 
 
 @dataclass(frozen=True)
-class Cut:
+class Segmentation:
     """``ramp``: bins left out. ``pieces``: (start, end) of the regimes after it; one piece where it ``alternates``."""
 
     ramp: int
@@ -25,7 +25,7 @@ class Cut:
     alternates: bool
 
 
-def cut(values: Floats, bin_s: float) -> Cut:
+def cut(values: Floats, bin_s: float) -> Segmentation:
     """Where ``values`` (bins of ``bin_s`` seconds) ramp up, and where they change their level for good.
 
     The first piece is the ramp where it is not steady by itself: a climb is no regime, a plateau is.
@@ -46,5 +46,5 @@ def cut(values: Floats, bin_s: float) -> Cut:
     ramp = start + ramp_end(values[start:end])
     pieces[0] = (ramp, end)
     if len(pieces) > REGIMES_MOST:
-        return Cut(ramp, ((ramp, values.size),), alternates=True)
-    return Cut(ramp, tuple(pieces), alternates=False)
+        return Segmentation(ramp, ((ramp, values.size),), alternates=True)
+    return Segmentation(ramp, tuple(pieces), alternates=False)

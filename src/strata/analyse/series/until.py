@@ -25,7 +25,7 @@ UNDER_WAY = 2
 """Intervals that are measured before a stop takes hold: the one that runs, and the one in which it was noticed."""
 
 
-class Until:
+class StoppingRule:
     """One measurement. Give every interval to `add`; the first `Ending` stands, whatever comes after it.
 
     ``ended`` is None as long as it has to go on.

@@ -43,7 +43,7 @@ LEAST_PIECES, MOST_WHOLE, LEAST_LOSS = 1.4, 1.2, 0.1
 
 
 @dataclass(frozen=True)
-class Cut:
+class SplitCell:
     """One cell whose requests are cut: into so many pieces at a device; ``whole`` is what whole ones would give."""
 
     cell: CellSummary
@@ -69,7 +69,7 @@ def judge(case: Case) -> Iterator[Opinion]:
             return
 
 
-def _opinion(station: Station, cuts: list[Cut]) -> Opinion:
+def _opinion(station: Station, cuts: list[SplitCell]) -> Opinion:
     worst = max(cuts, key=lambda c: c.loss)
     size = worst.cell.workload.bs_moments[0]
     pieces, piece = units.significant(worst.pieces, 2), units.size(round(size / worst.pieces))
@@ -102,7 +102,7 @@ def _opinion(station: Station, cuts: list[Cut]) -> Opinion:
     )
 
 
-def _cut(station: Station, cell: CellSummary) -> Cut | None:
+def _cut(station: Station, cell: CellSummary) -> SplitCell | None:
     """The cell against a small one of the same direction and depth; None where it is not cut, or that is not known."""
     flow = _requests(cell)
     if flow is None or flow.per_io is None or (flow.per_io.low or flow.per_io.value) < LEAST_PIECES:
@@ -128,7 +128,7 @@ def _cut(station: Station, cell: CellSummary) -> Cut | None:
     longer = size / pieces - least
     per_byte = max(0.0, (of_piece - of_small) / longer) if longer > 0.5 * least else 0.0
     whole = n / (min(of_small, of_piece) + per_byte * (size - least))
-    return Cut(cell, flow.name, pieces, max(whole, cell.iops.value))
+    return SplitCell(cell, flow.name, pieces, max(whole, cell.iops.value))
 
 
 def _requests(cell: CellSummary) -> Flow | None:

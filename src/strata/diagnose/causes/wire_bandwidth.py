@@ -121,7 +121,7 @@ def _sent_again(pair: Pair, found: models.Fit) -> str | None:
     return f"a wire that keeps segments in order: {units.percent(usual, 2)} are sent again where it is not full"
 
 
-def _which(met: card.Card | None) -> str:
+def _which(met: card.FirstCard | None) -> str:
     if met is None or not (met.full or met.idle):
         return "A bytes-per-second limit at the remote end would look the same."
     full = f"Packets queue in front of {met.wire.name}. " if met.full else ""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from strata.diagnose.case import Case
 from strata.diagnose.expected import FALLS, MOST, SAME, Range, asked, station_of, told
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.sides import Side, on
+from strata.diagnose.sides import CauseSide, on
 from strata.model.access import Zipf, Zones
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment
@@ -35,7 +35,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     if cell is None:
         return None
     said: dict[Cause, Range] = {Cause.CACHE_FLATTERS: (FALLS, LEFT), Cause.HOLES: (FALLS, MOST)}
-    said |= {o.cause: SAME for o in standing if o.cause in on(Side.FULL)}
+    said |= {o.cause: SAME for o in standing if o.cause in on(CauseSide.FULL)}
     order = None if isinstance(cell.workload.order, Zipf | Zones) else cell.workload.order
     return asked(
         cell,

@@ -19,7 +19,7 @@ from strata.diagnose.case import Case, Station
 from strata.diagnose.expected import Range, asked, told
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.predict import slack
-from strata.diagnose.sides import Side, on
+from strata.diagnose.sides import CauseSide, on
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.endpoint import EndpointKind
@@ -75,7 +75,7 @@ def _episodes(cells: list[CellSummary], opinion: Opinion, standing: tuple[Opinio
     share = float(np.median([s for _, s in known]))
     mine: Range = (share / AGAIN, min(1.0, share * AGAIN))
     others: Range = (0.0, min(NONE, 0.9 * mine[0]))
-    asked_of = tuple(o for o in standing if o.cause not in on(Side.BETWEEN))
+    asked_of = tuple(o for o in standing if o.cause not in on(CauseSide.BETWEEN))
     return cell, told(asked_of, {opinion.cause: mine}, others, metric, 0.0)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from strata.diagnose.case import Case, Station
 from strata.diagnose.expected import MOST, Range, asked, at_once, random_read, told
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.sides import Side, on
+from strata.diagnose.sides import CauseSide, on
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.experiment import Condition, Experiment, Prediction
@@ -26,9 +26,9 @@ GONE = 1.4
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     """At a remote layer whose far node is a namespace of this machine, where one cause of either side stands."""
     kinds = {o.cause for o in standing}
-    if not kinds & on(Side.PATH) or not kinds & on(Side.FAR):
+    if not kinds & on(CauseSide.PATH) or not kinds & on(CauseSide.FAR):
         return None
-    opinion = next(o for o in standing if o.cause in on(Side.PATH))
+    opinion = next(o for o in standing if o.cause in on(CauseSide.PATH))
     station = case.station(opinion.layer)
     if station is None or not _far_node_is_here(case.stack, station):
         return None
@@ -37,7 +37,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         return None
     # To keep the IOPS although the store is gone is no idle prediction: a store that limits would not.
     predictions = tuple(
-        p.model_copy(update={"idle": p.idle and p.cause not in on(Side.PATH)}) for p in _told(standing, cell)
+        p.model_copy(update={"idle": p.idle and p.cause not in on(CauseSide.PATH)}) for p in _told(standing, cell)
     )
     return asked(
         cell,
@@ -49,9 +49,9 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
 
 
 def _told(standing: tuple[Opinion, ...], cell: CellSummary) -> tuple[Prediction, ...]:
-    said: dict[Cause, Range] = dict.fromkeys(on(Side.FAR), (GONE, MOST))
+    said: dict[Cause, Range] = dict.fromkeys(on(CauseSide.FAR), (GONE, MOST))
     for opinion in standing:
-        if opinion.cause in on(Side.PATH) and (left := at_once(opinion, cell)) is not None:
+        if opinion.cause in on(CauseSide.PATH) and (left := at_once(opinion, cell)) is not None:
             said[opinion.cause] = left
         elif opinion.cause is Cause.PROCESSORS:
             # Our server needs them too, and less.

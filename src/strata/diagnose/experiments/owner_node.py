@@ -13,7 +13,7 @@ from strata.diagnose.case import Case
 from strata.diagnose.expected import MOST, SAME, Range
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.other_paths import asked_there
-from strata.diagnose.sides import Side, on
+from strata.diagnose.sides import CauseSide, on
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment
 
@@ -24,6 +24,6 @@ OF_A_NODE = frozenset({Cause.PROCESSORS, Cause.QUOTA, Cause.SINGLE_THREAD, Cause
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     """Where a redirected path stands and the same kind of layer was measured on another node."""
-    free: dict[Cause, Range] = dict.fromkeys(on(Side.PATH) | OF_A_NODE, (SAME[0], MOST))
+    free: dict[Cause, Range] = dict.fromkeys(on(CauseSide.PATH) | OF_A_NODE, (SAME[0], MOST))
     why = "with a limit that both nodes share the IOPS stay the same"
     return asked_there(case, standing, ABOUT, lambda one, blamed: one.node != blamed.node, free, why, node_owns=True)

@@ -16,7 +16,7 @@ from strata.diagnose.case import Case, Station
 from strata.diagnose.expected import Range, asked, told
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.sides import Side, on
+from strata.diagnose.sides import CauseSide, on
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.endpoint import EndpointKind
@@ -43,7 +43,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     for opinion in standing:
         if opinion.model is not None and opinion.model.shape is LimitKind.DELAY:
             said[opinion.cause] = FOLLOWS
-        elif opinion.cause in on(Side.FULL) - UNKNOWN and cell.workload.key in opinion.cells:
+        elif opinion.cause in on(CauseSide.FULL) - UNKNOWN and cell.workload.key in opinion.cells:
             said[opinion.cause] = STAYS
     return asked(
         cell,

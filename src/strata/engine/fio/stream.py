@@ -15,7 +15,7 @@ ERRNO_OF = {os.strerror(number): number for number in errno.errorcode}
 
 
 @dataclass
-class Failure:
+class FailedIos:
     """I/Os of one direction that failed with one errno."""
 
     direction: str
@@ -29,7 +29,7 @@ class Failure:
         return errno.errorcode[self.errno]
 
 
-Failures = dict[tuple[str, int], Failure]
+Failures = dict[tuple[str, int], FailedIos]
 """By direction and errno."""
 
 
@@ -93,6 +93,6 @@ class Stream:
             return
         number, direction = ERRNO_OF.get(found["why"], errno.EIO), found["direction"]
         failure = self.failures.setdefault(
-            (direction, number), Failure(direction, number, first_offset=int(found["offset"]))
+            (direction, number), FailedIos(direction, number, first_offset=int(found["offset"]))
         )
         failure.count += 1

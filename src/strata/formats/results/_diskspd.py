@@ -11,7 +11,7 @@ SPANS_MOST = 1000
 
 
 @dataclass
-class Target:
+class DiskspdTarget:
     """What was asked of one target; None where it is not said. Sizes in bytes."""
 
     path: str = ""
@@ -69,7 +69,7 @@ class Target:
 
 
 def asked_of(
-    targets: list[Target], threads: int | None, depth: int | None
+    targets: list[DiskspdTarget], threads: int | None, depth: int | None
 ) -> tuple[dict[str, Any], tuple[str, ...], dict[str, str]]:
     """(words, what cannot be carried, labels) of all targets of a time span together."""
     if not targets:

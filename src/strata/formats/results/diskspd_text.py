@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from strata import units
-from strata.formats.results._diskspd import SPANS_MOST, WHEN, Target, asked_of
+from strata.formats.results._diskspd import SPANS_MOST, WHEN, DiskspdTarget, asked_of
 from strata.formats.results._measured import count, printed, unix_ns
 from strata.formats.results.source import Misread, Source, begins
 from strata.model.figures import Dimension, Figure, exact
@@ -41,7 +41,7 @@ def recognise(head: str) -> bool:
 class _Asked:
     """A time span as it was asked for."""
 
-    targets: list[Target] = field(default_factory=list)
+    targets: list[DiskspdTarget] = field(default_factory=list)
     threads: int | None = None
     depth: int | None = None
     seconds: float | None = None
@@ -122,7 +122,7 @@ class _Reader:
                 raise Misread(f"more than {SPANS_MOST} time spans", number)
             self._span = self.asked.setdefault(int(found[1]), _Asked())
         elif (own := re.match(r"path: '(.*)'$", said)) is not None:
-            self._of_span().targets.append(Target(path=own[1][:256]))
+            self._of_span().targets.append(DiskspdTarget(path=own[1][:256]))
         else:
             self._setting(said, low)
 
@@ -224,7 +224,7 @@ _MIX = re.compile(r"performing (read|write|mix) test(?: \(read/write ratio: (\d{
 _ORDER = re.compile(r"using (random|interlocked sequential|sequential) i/o \((?:alignment|stride): (\S+)\)")
 
 
-def _set_target(target: Target, name: str, value: str, low: str) -> None:
+def _set_target(target: DiskspdTarget, name: str, value: str, low: str) -> None:
     """What a line of a target says."""
     # "per thread" is of 2.2.
     name = name.removesuffix(" per thread")

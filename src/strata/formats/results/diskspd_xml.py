@@ -7,11 +7,11 @@ with ``-D`` only. Caching is two elements since 2.0.17 and one (``DisableAllCach
 from __future__ import annotations
 
 from strata import parsing
-from strata.formats.results._diskspd import SPANS_MOST, WHEN, Target, asked_of
+from strata.formats.results._diskspd import SPANS_MOST, WHEN, DiskspdTarget, asked_of
 from strata.formats.results._measured import printed, together, unix_ns
 from strata.formats.results.source import Misread, Source
 from strata.model.figures import Dimension, Figure, exact
-from strata.model.imported import Imported, ImportedCell, Measured, Point
+from strata.model.imported import Imported, ImportedCell, ImportedInterval, Measured
 from strata.parsing import XmlElement
 
 NAME, TITLE, ORDER = "diskspd-xml", "diskspd's XML (-Rxml)", 20
@@ -149,7 +149,7 @@ def _spoken(measured: Measured, span: XmlElement, word: str) -> Measured:
     return measured.model_copy(update={"figures": {**measured.figures, **figures}, "deviation": deviation})
 
 
-def _points(span: XmlElement) -> tuple[Point, ...]:
+def _points(span: XmlElement) -> tuple[ImportedInterval, ...]:
     iops = span.first("Iops")
     made = []
     before = 0
@@ -160,7 +160,7 @@ def _points(span: XmlElement) -> tuple[Point, ...]:
             if (rate := printed(bucket.attributes.get(word, ""))) is not None:
                 sides[side] = {"iops": rate.value}
         if end > before:
-            made.append(Point(start_ns=before, end_ns=end, sides=sides))
+            made.append(ImportedInterval(start_ns=before, end_ns=end, sides=sides))
             before = end
     return tuple(made)
 
@@ -174,14 +174,14 @@ def _cpu(span: XmlElement) -> dict[str, Figure]:
     return found
 
 
-def _target(t: XmlElement) -> Target:
+def _target(t: XmlElement) -> DiskspdTarget:
     align, stride = _whole(t, "Random"), _whole(t, "StrideSize")
     block, share = _whole(t, "BlockSize"), t.first("Throughput")
     ceiling = None if share is None else printed(share.text)
     by_iops = share is not None and share.attributes.get("unit", "").upper() == "IOPS"
     value = ceiling.value if ceiling is not None and ceiling.value else None
     everything = _said(t, "DisableAllCache")
-    return Target(
+    return DiskspdTarget(
         path=(t.said("Path") or "")[:256],
         block=block,
         write=_whole(t, "WriteRatio"),

@@ -18,7 +18,7 @@ from strata.formats.results._measured import number, whole
 from strata.formats.results.source import Misread, Source, place
 from strata.model import histogram
 from strata.model.figures import Dimension, Figure, Rounding, exact
-from strata.model.imported import COMPLETION, Imported, ImportedCell, Measured, Point
+from strata.model.imported import COMPLETION, Imported, ImportedCell, ImportedInterval, Measured
 from strata.units import NS_PER_S
 
 NAME, TITLE, ORDER = "fio-json", "fio's JSON (--output-format=json or json+)", 10
@@ -369,9 +369,9 @@ def _bins(times: Mapping[str, Any], scale: float) -> dict[int, int]:
     return {max(1, round(int(ns) * scale)): int(n) for ns, n in found.items() if int(n) > 0}
 
 
-def _points(states: Sequence[ImportedCell]) -> tuple[Point, ...]:
+def _points(states: Sequence[ImportedCell]) -> tuple[ImportedInterval, ...]:
     """The intervals between cumulative states of one job, the last one its end."""
-    made: list[Point] = []
+    made: list[ImportedInterval] = []
     before: ImportedCell | None = None
     for state in states:
         start, end = (0.0 if before is None else before.seconds or 0.0), state.seconds or 0.0
@@ -383,6 +383,6 @@ def _points(states: Sequence[ImportedCell]) -> tuple[Point, ...]:
             if ios >= 0 and size >= 0 and "ios" in now.figures:
                 sides[name] = {"ios": ios, "bytes": size}
         if end > start:
-            made.append(Point(start_ns=round(start * NS_PER_S), end_ns=round(end * NS_PER_S), sides=sides))
+            made.append(ImportedInterval(start_ns=round(start * NS_PER_S), end_ns=round(end * NS_PER_S), sides=sides))
             before = state
     return tuple(made)

@@ -20,7 +20,7 @@ import numpy as np
 from strata.formats.results.source import Misread, Source, begins
 from strata.model import histogram
 from strata.model.figures import Dimension, Figure, exact
-from strata.model.imported import COMPLETION, Imported, ImportedCell, Measured, Point
+from strata.model.imported import COMPLETION, Imported, ImportedCell, ImportedInterval, Measured
 from strata.units import KIB, NS_PER_S
 
 NAME, TITLE, ORDER = "fio-log", "a log of fio (write_lat_log, write_bw_log, write_iops_log, write_hist_log)", 90
@@ -226,7 +226,7 @@ def _percentiles(payload: str, ios: int) -> dict[str, Figure]:
     }
 
 
-def _points(log: _Log, word: str, scale: float, windowed: bool) -> tuple[Point, ...]:
+def _points(log: _Log, word: str, scale: float, windowed: bool) -> tuple[ImportedInterval, ...]:
     """Second by second, or by so many seconds that there are no more than `POINTS_MOST`."""
     begin = (log.first_ms or 0) // 1000
     wide = max(1, math.ceil((log.last_ms // 1000 - begin + 1) / POINTS_MOST))
@@ -246,7 +246,7 @@ def _points(log: _Log, word: str, scale: float, windowed: bool) -> tuple[Point, 
             elif windowed and word in ("bw", "iops"):
                 said[side]["rate" if word == "bw" else "iops"] = mean * (KIB if word == "bw" else 1)
         points.append(
-            Point(start_ns=at * wide * NS_PER_S, end_ns=(at + 1) * wide * NS_PER_S, sides=said)
+            ImportedInterval(start_ns=at * wide * NS_PER_S, end_ns=(at + 1) * wide * NS_PER_S, sides=said)
         )  # fmt: skip
     return tuple(points)
 

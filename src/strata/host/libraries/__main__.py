@@ -12,11 +12,11 @@ from collections.abc import Callable
 from strata.host.libraries.answering import QUESTIONS
 from strata.host.libraries.gluster import Gluster
 from strata.host.libraries.rbd import Rbd
-from strata.host.libraries.store import Address, Store
+from strata.host.libraries.store import Address, ObjectStore
 
 PR_SET_PDEATHSIG = 1
 
-STORES: dict[str, Callable[[Address, float], Store]] = {"rbd": Rbd, "gluster": Gluster}
+STORES: dict[str, Callable[[Address, float], ObjectStore]] = {"rbd": Rbd, "gluster": Gluster}
 
 
 def main() -> None:

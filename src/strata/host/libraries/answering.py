@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
-from strata.host.libraries.store import Object, Store
+from strata.host.libraries.store import Object, ObjectStore
 
 CHUNK = 1 << 22
 WRITERS = 4
@@ -19,7 +19,7 @@ WRITERS = 4
 Answer = tuple[dict[str, Any], bytes]
 
 
-def probe(store: Store, question: dict[str, Any]) -> Answer:
+def probe(store: ObjectStore, question: dict[str, Any]) -> Answer:
     """Its size, and how long each of so many round trips took (ns)."""
     with closing(store.open(write=False)) as it:
         taken = []
@@ -30,13 +30,13 @@ def probe(store: Store, question: dict[str, Any]) -> Answer:
         return {"size_bytes": it.size(), "rtt_ns": taken, "multi_conn": True}, b""
 
 
-def read(store: Store, question: dict[str, Any]) -> Answer:
+def read(store: ObjectStore, question: dict[str, Any]) -> Answer:
     """``length`` bytes from ``offset``."""
     with closing(store.open(write=False)) as it:
         return {}, _all(it, question["offset"], question["length"])
 
 
-def create(store: Store, question: dict[str, Any]) -> Answer:
+def create(store: ObjectStore, question: dict[str, Any]) -> Answer:
     """A new one of ``size`` bytes with the ``header`` at its beginning, or none."""
     store.create(question["size"])
     try:
@@ -49,7 +49,7 @@ def create(store: Store, question: dict[str, Any]) -> Answer:
     return {}, b""
 
 
-def fill(store: Store, question: dict[str, Any]) -> Answer:
+def fill(store: ObjectStore, question: dict[str, Any]) -> Answer:
     """The whole of it once behind the ``header``, with incompressible data; EPERM when it has another header."""
     header, size, draw = _header(question), question["size"], random.Random(question["seed"])
     with closing(store.open(write=True)) as it, ThreadPoolExecutor(WRITERS) as pool:
@@ -65,7 +65,7 @@ def fill(store: Store, question: dict[str, Any]) -> Answer:
     return {}, b""
 
 
-def remove(store: Store, question: dict[str, Any]) -> Answer:
+def remove(store: ObjectStore, question: dict[str, Any]) -> Answer:
     """EPERM when it has another header by now."""
     with closing(store.open(write=False)) as it:
         _check(it, _header(question))
@@ -73,7 +73,7 @@ def remove(store: Store, question: dict[str, Any]) -> Answer:
     return {}, b""
 
 
-QUESTIONS: dict[str, Callable[[Store, dict[str, Any]], Answer]] = {
+QUESTIONS: dict[str, Callable[[ObjectStore, dict[str, Any]], Answer]] = {
     "probe": probe,
     "read": read,
     "create": create,

@@ -31,7 +31,7 @@ class Object(Protocol):
         """Not usable any more."""
 
 
-class Store(Protocol):
+class ObjectStore(Protocol):
     """Where the objects are, connected."""
 
     def open(self, write: bool) -> Object:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from strata.host.block import BASE
 from strata.model.counters import blockdev
-from strata.probes.port import ProbeScope, Table, Told
+from strata.probes.port import ProbeScope, TableProbe, Told
 
 _SECTOR, _MS, _WRAP = 512, 1e-3, 1 << 32
 
@@ -47,7 +47,7 @@ _FIELDS = (
 )
 
 
-class BlockdevProbe(Table):
+class BlockdevProbe(TableProbe):
     """Of ``scope.devices``: names as in /sys/class/block (``vda``) or their nodes (``/dev/vda``)."""
 
     wraps = {counter: _WRAP * _MS for counter, factor in _FIELDS if factor == _MS}

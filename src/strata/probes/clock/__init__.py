@@ -13,13 +13,13 @@ from __future__ import annotations
 import time
 
 from strata.model.counters import clock
-from strata.probes.port import Probe, ProbeScope, Table, Told
+from strata.probes.port import Probe, ProbeScope, TableProbe, Told
 from strata.units import NS_PER_S
 
 _CLOCKS = {clock.REALTIME: time.CLOCK_REALTIME, clock.BOOTTIME: time.CLOCK_BOOTTIME}
 
 
-class ClockProbe(Table):
+class ClockProbe(TableProbe):
     """See the module."""
 
     def __init__(self, live: bool) -> None:

@@ -16,13 +16,13 @@ import time
 
 from strata.host.proc import Sys
 from strata.model.counters import cpu
-from strata.probes.port import ProbeScope, Table, Told
+from strata.probes.port import ProbeScope, TableProbe, Told
 from strata.units import NS_PER_S
 
 _TASKS = "/proc/self/task"
 
 
-class CpuProbe(Table):
+class CpuProbe(TableProbe):
     """Of the whole machine."""
 
     def __init__(self, scope: ProbeScope) -> None:

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from strata.host.mounts import existing, mount_of
 from strata.model.counters import filesystem
-from strata.probes.port import ProbeScope, Table, Told
+from strata.probes.port import ProbeScope, TableProbe, Told
 
 _MAY_HANG = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p")
 
 
-class FilesystemProbe(Table):
+class FilesystemProbe(TableProbe):
     """Of the file systems of ``scope.paths``."""
 
     def __init__(self, scope: ProbeScope) -> None:

@@ -12,14 +12,14 @@ from __future__ import annotations
 import re
 
 from strata.model.counters import cpu
-from strata.probes.port import ProbeScope, Table, Told
+from strata.probes.port import ProbeScope, TableProbe, Told
 
 _BASE = "/sys/devices/system/cpu"
 _MOST = 256
 _MHZ = re.compile(r"^cpu MHz\s*:\s*([0-9.]+)", re.MULTILINE)
 
 
-class FrequencyProbe(Table):
+class FrequencyProbe(TableProbe):
     """Of the whole machine."""
 
     def __init__(self, scope: ProbeScope) -> None:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 
 from strata.host.proc import descriptor
 from strata.model.counters import health
-from strata.probes.port import Probe, ProbeScope, Table, Told
+from strata.probes.port import Probe, ProbeScope, TableProbe, Told
 
 AT_EDGES = True
 
@@ -82,7 +82,7 @@ def parse(page: bytes) -> tuple[float, ...]:
     )
 
 
-class HealthProbe(Table):
+class HealthProbe(TableProbe):
     """See the module."""
 
     def __init__(self, devices: Sequence[str], ask: Fetch) -> None:

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from strata.host.block import BASE, btrfs, slaves
 from strata.model.counters import members as counted
-from strata.probes.port import ProbeScope, Table, Told
+from strata.probes.port import ProbeScope, TableProbe, Told
 
 _MS, _SECTOR, _WRAP = 1e-3, 512, 1 << 32
 
 
-class MembersProbe(Table):
+class MembersProbe(TableProbe):
     """Of ``scope.devices`` and what they are made of."""
 
     wraps = {counted.SECONDS: _WRAP * _MS}

@@ -10,7 +10,7 @@ Blind to which file is cached, and to a cgroup's own share.
 from __future__ import annotations
 
 from strata.model.counters import memory
-from strata.probes.port import ProbeScope, Table, Told
+from strata.probes.port import ProbeScope, TableProbe, Told
 from strata.units import KIB
 
 NAMES = {
@@ -26,7 +26,7 @@ NAMES = {
 _LINES = {kind: f"\n{name}:".encode() for kind, name in NAMES.items()}
 
 
-class MemoryProbe(Table):
+class MemoryProbe(TableProbe):
     """Of the whole machine."""
 
     def __init__(self, scope: ProbeScope) -> None:

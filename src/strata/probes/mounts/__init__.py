@@ -23,14 +23,14 @@ from functools import partial
 from strata.host.mounts import mount_of
 from strata.model.counters import mounts
 from strata.probes.mounts import cifs, nfs
-from strata.probes.port import PersistentFile, ProbeScope, Table, Told
+from strata.probes.port import PersistentFile, ProbeScope, TableProbe, Told
 
 _FUSE = "/sys/fs/fuse/connections"
 _NFS = ("nfs", "nfs4")
 _SMB = ("cifs", "smb3")
 
 
-class MountsProbe(Table):
+class MountsProbe(TableProbe):
     """Of the mounts that hold ``scope.paths``."""
 
     wraps = cifs.WRAPS

@@ -12,7 +12,7 @@ Blind to interfaces that appear after it was opened; which connection sent it; R
 from __future__ import annotations
 
 from strata.model.counters import net
-from strata.probes.port import ProbeScope, Table, Told, net_file
+from strata.probes.port import ProbeScope, TableProbe, Told, net_file
 
 OF_NODE = True
 
@@ -24,7 +24,7 @@ _FIELDS = tuple(
 )
 
 
-class NetProbe(Table):
+class NetProbe(TableProbe):
     """Of the namespace ``scope.netns``."""
 
     def __init__(self, scope: ProbeScope) -> None:

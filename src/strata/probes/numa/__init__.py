@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from strata.model.counters import memory
-from strata.probes.port import ProbeScope, Table, Told
+from strata.probes.port import ProbeScope, TableProbe, Told
 
 _BASE = "/sys/devices/system/node"
 _KINDS = {
@@ -25,7 +25,7 @@ _KINDS = {
 }
 
 
-class NumaProbe(Table):
+class NumaProbe(TableProbe):
     """Of the whole machine."""
 
     def __init__(self, scope: ProbeScope) -> None:

@@ -12,7 +12,7 @@ Blind to which file or process; direct I/O in ``dirtied`` and ``written`` (it do
 from __future__ import annotations
 
 from strata.model.counters import memory
-from strata.probes.port import ProbeScope, Table, Told
+from strata.probes.port import ProbeScope, TableProbe, Told
 
 # (event, the kernel's names added together, pages in one of the kernel's units): pgpgin counts KiB.
 _EVENTS = (
@@ -29,7 +29,7 @@ _EVENTS = (
 )
 
 
-class PagingProbe(Table):
+class PagingProbe(TableProbe):
     """Of the whole machine."""
 
     def __init__(self, scope: ProbeScope) -> None:

@@ -11,10 +11,10 @@ Blind to which task waited, and for which device: all of the machine is in one n
 from __future__ import annotations
 
 from strata.model.counters import pressure
-from strata.probes.port import ProbeScope, Table, Told
+from strata.probes.port import ProbeScope, TableProbe, Told
 
 
-class PressureProbe(Table):
+class PressureProbe(TableProbe):
     """Of the whole machine."""
 
     def __init__(self, scope: ProbeScope) -> None:

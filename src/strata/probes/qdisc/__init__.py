@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from strata.host.netns import within
 from strata.model.counters import qdisc
 from strata.probes.netlink import ROUTE, Netlink, attributes
-from strata.probes.port import ProbeScope, Table, Told
+from strata.probes.port import ProbeScope, TableProbe, Told
 
 OF_NODE = True
 
@@ -64,7 +64,7 @@ def parse(answers: Sequence[bytes]) -> dict[Discipline, tuple[float, ...]]:
     return found
 
 
-class QdiscProbe(Table):
+class QdiscProbe(TableProbe):
     """Of the namespace ``scope.netns``."""
 
     wraps = dict.fromkeys((qdisc.PACKETS, qdisc.DROPS, qdisc.REQUEUES, qdisc.OVERLIMITS), float(1 << 32))

@@ -31,7 +31,7 @@ class _Sums(NamedTuple):
         return _Sums(*(None if a is None or b is None else a + sign * b for a, b in pairs))
 
 
-class Row(NamedTuple):
+class ServerSample(NamedTuple):
     """One sample, in the order in which the probe gives it. ``busiest`` is the share of one CPU that the busiest
     thread took since the sample before."""
 
@@ -61,7 +61,7 @@ class Account:
         """What each had spent at the last sample."""
         return self._last
 
-    def sample(self, alive: Mapping[Key, Spent], at_ns: int) -> Row:
+    def sample(self, alive: Mapping[Key, Spent], at_ns: int) -> ServerSample:
         """The next sample: every process of the server that there is now, and what it has spent."""
         gone = [spent for key, spent in self._last.items() if key not in alive]
         lost = self._buried(gone, alive)
@@ -81,7 +81,7 @@ class Account:
         if self._no_waits:
             total = total._replace(run_delay_s=None, switches=None)
         resident = sum(s.resident_bytes for s in alive.values())
-        row = Row(*total, resident, len(alive), self._busiest(alive, at_ns))
+        row = ServerSample(*total, resident, len(alive), self._busiest(alive, at_ns))
         self._last, self._at_ns = dict(alive), at_ns
         return row
 

@@ -13,14 +13,14 @@ Blind to time: CPU time in them is ``cpu_seconds{mode=softirq}``; to which inter
 from __future__ import annotations
 
 from strata.model.counters import interrupts
-from strata.probes.port import ProbeScope, Table, Told
+from strata.probes.port import ProbeScope, TableProbe, Told
 
 _KINDS = {b"NET_RX:": "net_rx", b"NET_TX:": "net_tx", b"BLOCK:": "block", b"TIMER:": "timer", b"RCU:": "rcu"}
 _FIELDS = (interrupts.PACKETS, interrupts.DROPS, interrupts.SQUEEZED)  # in the order of the line
 _CPU = 12  # the place of the processor's number, since Linux 5.10
 
 
-class SoftirqProbe(Table):
+class SoftirqProbe(TableProbe):
     """Of the whole machine."""
 
     wraps = dict.fromkeys((interrupts.RUNS, *_FIELDS), float(1 << 32))

@@ -17,7 +17,7 @@ from typing import Any
 
 from strata.model import histogram
 from strata.model.counters import target
-from strata.probes.port import Probe, ProbeScope, Table, Told
+from strata.probes.port import Probe, ProbeScope, TableProbe, Told
 from strata.units import NS_PER_S
 
 OF_NODE = True
@@ -60,7 +60,7 @@ def between(before: dict[str, Any], after: dict[str, Any]) -> dict[str, str]:
     return made
 
 
-class TargetProbe(Table):
+class TargetProbe(TableProbe):
     """See the module."""
 
     def __init__(self, path: str) -> None:

@@ -36,7 +36,7 @@ _count = itertools.count()
 
 
 @dataclass(frozen=True)
-class Ready:
+class ReadyInstance:
     """An instance that only has to be switched on."""
 
     path: Path
@@ -63,7 +63,7 @@ def check(what: str) -> Path:
 
 
 @contextmanager
-def instance(targets: Sequence[TraceTarget], buffer_kib: int) -> Iterator[Ready]:
+def instance(targets: Sequence[TraceTarget], buffer_kib: int) -> Iterator[ReadyInstance]:
     """An instance with a buffer of ``buffer_kib`` for each CPU, that records these devices and nothing else.
 
     It is written down before it is made, so that `strata clean` finds it after a crash. Raises `RunFailed`.
@@ -88,7 +88,7 @@ def instance(targets: Sequence[TraceTarget], buffer_kib: int) -> Iterator[Ready]
             instances.forget(name)
 
 
-def _told(path: Path, root: Path, targets: Sequence[TraceTarget]) -> Ready:
+def _told(path: Path, root: Path, targets: Sequence[TraceTarget]) -> ReadyInstance:
     whole, bare = [t for t in targets if not t.by_bio], [t for t in targets if t.by_bio]
     events, absent = [], []
     for event in dict.fromkeys((*(EVENTS if whole else ()), *(BY_BIO if bare else ()))):
@@ -103,7 +103,7 @@ def _told(path: Path, root: Path, targets: Sequence[TraceTarget]) -> Ready:
     needed = (NEEDED if whole else frozenset()) | (NEEDED_BY_BIO if bare else frozenset())
     if missing := needed - set(events):
         raise RunFailed("cannot trace", targets[0].name, f"this kernel has no event {', '.join(sorted(missing))}")
-    return Ready(path, root, tuple(events), tuple(absent))
+    return ReadyInstance(path, root, tuple(events), tuple(absent))
 
 
 def _write(path: Path, name: str, text: str) -> None:

@@ -14,7 +14,7 @@ from strata.report.html.frame import Cell, ends, interval, text_of, value_of
 
 
 @dataclass(frozen=True)
-class Panel:
+class PatternPanel:
     """One pattern at one layer. ``maps``: each quantity and its chart, None where no cell has it."""
 
     name: str
@@ -66,13 +66,13 @@ def _figures(c: MatrixCell) -> list[Cell]:
     ]  # fmt: skip
 
 
-def _panels(result: MatrixResult) -> list[Panel]:
+def _panels(result: MatrixResult) -> list[PatternPanel]:
     grid = result.ask.grid
-    found: list[Panel] = []
+    found: list[PatternPanel] = []
     for at, (name, cells) in enumerate(matrix_text.panels(result)):
         maps = tuple(
             (q, heatmap(f"heat-{at}-{n}", f"{name}: {q.name} by depth and size", q, cells, grid.depths, grid.sizes))
             for n, q in enumerate(QUANTITIES)
         )
-        found.append(Panel(name, maps, tuple(cells)))
+        found.append(PatternPanel(name, maps, tuple(cells)))
     return found
