@@ -7,7 +7,7 @@ from pathlib import Path
 
 from strata.analyse import view_of
 from strata.analyse.conclusions import conclusions_of
-from strata.analyse.laws import check_table, flags_of_run, laws
+from strata.analyse.laws import ask, ask_run, laws
 from strata.analyse.of_table import ladder_of
 from strata.errors import UsageError
 from strata.formats import numbers_not_read, read_table, table_of_import
@@ -35,7 +35,7 @@ def _checked(table: Table, source: str) -> Checked:
     from strata.diagnose import diagnose, propose
 
     rows = tuple(r for r in table.rows if r.role is not Role.PLANNED)
-    asked = tuple(law.name for law in laws() if law.table is not None)
+    told = ask(table)
     ladder = ladder_of(table)
     return Checked(
         source=source,
@@ -43,8 +43,9 @@ def _checked(table: Table, source: str) -> Checked:
         figures=tuple(dict.fromkeys([*(k for r in rows for k in r.figures), *table.figures])),
         labels=tuple(dict.fromkeys([*(k for r in rows for k in r.words), *table.words])),
         unread=numbers_not_read(table),
-        laws=asked,
-        flags=check_table(table),
+        laws=tuple(law.name for law in laws() if law.table is not None),
+        asked=told.asked,
+        flags=told.flags,
         left_out=() if ladder is None else tuple(check.message for check in ladder[1].checks),
         diagnosis=None if ladder is None else diagnose(*ladder),
         experiment=None if ladder is None else propose(*ladder),
@@ -64,8 +65,8 @@ def check_run(run_id: str | None, store_url: str | None) -> Checked:
     if run.imported is not None:
         return _checked(table_of_import(run.imported, run.id), run.id)
     seen = view_of(run.plan, results, data=run.data, generator=run.generator, survey=run.survey, first_noise=run.noise)
-    asked = tuple(law.name for law in laws())
-    return Checked(source=run.id, rows=len(seen.cells), laws=asked, flags=flags_of_run(seen))
+    told, every = ask_run(seen), tuple(law.name for law in laws())
+    return Checked(source=run.id, rows=len(seen.cells), laws=every, asked=told.asked, flags=told.flags)
 
 
 def _read(path: Path, columns: Mapping[str, str]) -> Table:

@@ -35,7 +35,7 @@ def check(
 ) -> int:
     """Check figures against the consistency laws: which rows are impossible, which are misleading, and why.
 
-    Exit code 3 if a law is broken.
+    Exit code 3 if a law is broken, 4 if no law could be asked.
     """
     from strata.app import check as app_check
     from strata.report.check_text import check_text
@@ -48,7 +48,9 @@ def check(
     else:
         found = app_check.check_run(what, store)
     common.show(found, check_text, json)
-    return Exit.GATE if found.broken or (strict and found.flags) else Exit.FINE
+    if found.broken or (strict and found.flags):
+        return Exit.GATE
+    return Exit.FINE if found.asked else Exit.INCONCLUSIVE
 
 
 def _columns(given: list[str]) -> dict[str, str]:

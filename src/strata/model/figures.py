@@ -264,11 +264,11 @@ class Conclusion(Value):
 
 
 class Checked(Value):
-    """What `strata check` says: which laws were asked of how many rows, and what did not hold.
+    """What `strata check` says: which laws there are, which of them could be asked of how many rows, and what did not
+    hold. A law that lacks a figure in every row is not ``asked``.
 
-    ``figures`` are the keys that were understood and ``labels`` the columns that were not taken for figures: a law that
-    lacks a figure is silent. ``unread`` are the labels that hold nothing but numbers: what they are was not understood,
-    so that nothing was asked of them.
+    ``figures`` are the keys that were understood and ``labels`` the columns that were not taken for figures. ``unread``
+    are the labels that hold nothing but numbers: what they are was not understood, so that nothing was asked of them.
     """
 
     schema_version: str = Field(default="strata.check/1", alias="schema")
@@ -278,6 +278,7 @@ class Checked(Value):
     labels: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     laws: tuple[str, ...]
+    asked: tuple[str, ...] = ()
     flags: tuple[Flag, ...]
     left_out: tuple[str, ...] = ()
     """Rows of the ladder that nothing could have given, each with its reason."""

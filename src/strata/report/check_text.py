@@ -12,15 +12,20 @@ def check_text(checked: Checked, width: int, color: bool = False) -> str:
     """Contradictions first, each with its row, the numbers and the next step; then how many rows were asked."""
     paint = Paint(color)
     lines = [line for flag in checked.flags for line in _flag(flag, width, paint)]
-    asked = f"{figures.plural(checked.rows, 'row')} checked against {figures.plural(len(checked.laws), 'law')}"
+    laws = f"{len(checked.asked)} of {figures.plural(len(checked.laws), 'law')} could be asked"
+    asked = f"{figures.plural(checked.rows, 'row')}, {laws}"
     mild = len(checked.flags) - checked.broken
-    if not checked.flags:
-        said = "all hold" if not checked.unread else "no contradiction among the figures that were recognised"
+    if not checked.asked:
+        said = "inconclusive, no law has the figures it needs"
+    elif not checked.flags:
+        said = "no contradiction among the figures that were recognised" if checked.unread else _hold(checked)
     else:
         parts = [figures.plural(checked.broken, "contradiction")] if checked.broken else []
         parts += [f"{figures.plural(mild, 'caveat')}"] if mild else []
         said = ", ".join(parts)
     lines += wrap(f"{checked.source}: {asked}: {said}", width)
+    if checked.asked:
+        lines += wrap(f"laws: {', '.join(checked.asked)}", width, "  ", "    ")
     if checked.figures:
         lines += wrap(f"figures: {', '.join(checked.figures)}", width, "  ", "    ")
     if checked.unread:
@@ -37,6 +42,10 @@ def check_text(checked: Checked, width: int, color: bool = False) -> str:
     for conclusion in checked.conclusions:
         lines += ["", *_conclusion(conclusion, width, paint)]
     return "\n".join(lines)
+
+
+def _hold(checked: Checked) -> str:
+    return "it holds" if len(checked.asked) == 1 else "all of these hold"
 
 
 _STANDS = {Standing.SHOWN: "Shown", Standing.SUGGESTED: "Suggested", Standing.OPEN: "Inconclusive"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from strata.analyse.laws import check_table, laws
+from strata.analyse.laws import ask, check_table, laws
 from strata.formats.table import read_table
 from strata.model.figures import Flag
 
@@ -91,7 +91,10 @@ HOLDS: dict[str, tuple[str, ...]] = {
     "quantised": ("iops,outstanding,time.mean [s]\n800,8,0.01\n", "iops,size,rate [MB/s]\n359,8K,2.8\n273,8K,2.1\n"),
     "pieces": ("size,unit,pieces\n32K,4K,8\n", "size,unit,align,pieces\n128K,64K,64K,2\n128K,64K,4K,3\n"),
     "directions": ("wire.total [GiB/s],wire.sent [GiB/s],wire.received [GiB/s]\n2,2,0\n",),
-    "copies": ("owner,pattern,disk,rate [GiB/s],wire.total [GiB/s],device [GiB/s]\nyes,seq write,virtual,1,2,1\n",),
+    "copies": (
+        "owner,pattern,disk,rate [GiB/s],wire.total [GiB/s],device [GiB/s]\nyes,seq write,virtual,1,2,1\n",
+        "owner,pattern,disk,rate [GiB/s],wire.total [GiB/s],device [GiB/s]\nyes,seq write,physical,1,1,2\n",
+    ),
     "nearness": ("# link [Gb/s] = 10\nsize,iops,ref.network,ref.storage\n128K,8000,8000,20000\n",),
     "criterion": ("role,layer,pattern,iops,order\n,a,r,100,\n,a,w,90,\n,b,r,98,\n,b,w,88,\nsaid,,,,r >= w\n",),
     "multiplied": ("# count.before = 4\n# count.after = 8\nrole,of,before,after,ratio\n,time,100,52,\nsaid,,,,2\n",),
@@ -119,6 +122,21 @@ def test_a_violation_is_found_with_a_reason_and_a_next_step(law: str) -> None:
 def test_figures_that_hold_are_left_alone(law: str) -> None:
     for text in HOLDS[law]:
         assert [f for f in found(text) if f.law == law] == [], text
+
+
+@pytest.mark.parametrize("law", TABLE_LAWS)
+def test_a_law_is_asked_where_it_has_its_figures_and_not_where_any_of_them_is_taken_away(law: str) -> None:
+    """What holds is asked as well as what is broken; a law without figures is not said to hold."""
+    assert law in ask(read_table(BROKEN[law], "t")).asked
+    assert any(law in ask(read_table(text, "t")).asked for text in HOLDS[law])
+    table = read_table(BROKEN[law], "t")
+    rows = tuple(row.model_copy(update={"figures": {}, "words": row.words}) for row in table.rows)
+    assert law not in ask(table.model_copy(update={"rows": rows})).asked
+
+
+def test_a_time_and_a_rate_say_nothing_of_each_other_without_what_is_outstanding() -> None:
+    told = ask(read_table("iops,time.mean [ms]\n100,1\n200,2\n", "t"))
+    assert set(told.asked) == {"quantised"} and not told.flags
 
 
 def test_only_one_of_many_rows_is_the_odd_one() -> None:

@@ -7,7 +7,8 @@ A law's docstring is its page. It says of itself:
 
 ``NAME``, ``TITLE``, ``SAYS``   its key, its heading, and what it says when it does not hold
 ``ORDER``                       its place among all laws: they are asked and told in this order
-``check(table)``                asked of a table of figures; ``of_run(run)`` of one of our own runs; one of them or both
+``check(table)``                asked of a table of figures; yields None, too, wherever it had the figures that it needs
+``of_run(run)``                 asked of one of our own runs; a law has one of them or both
 ``NEXT``, ``NEXT_OF_RUN``       what to do first: where a flag does not say; in a run, whatever the flag says
 ``OF_NULL``                     it means something where nothing is driven; all others speak of a target
 ``COLOURS``                     it never makes a figure of our own impossible
@@ -17,18 +18,17 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import chain
 from types import ModuleType
 
-from strata.analyse.laws.base import RunView
+from strata.analyse.laws.base import Answers, RunView
 from strata.analyse.laws.own import table_of
 from strata.model.analysis import Check
 from strata.model.figures import Flag, Table
 from strata.model.plugins import modules
 
-__all__ = ["Law", "RunView", "check_run", "check_table", "flags_of_run", "laws"]
+__all__ = ["Law", "LawsAsked", "RunView", "ask", "ask_run", "check_run", "check_table", "laws"]
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,21 @@ class Law:
     says: str
     order: float
     page: str
-    table: Callable[[Table], Iterator[Flag]] | None
-    run: Callable[[RunView], Iterator[Flag]] | None
+    table: Callable[[Table], Answers] | None
+    run: Callable[[RunView], Answers] | None
     next_step: str
     next_of_run: str
     of_null: bool
     colours: bool
 
-    def asked(self, table: Table, run: RunView | None = None) -> Iterator[Flag]:
-        """What it finds in a table, and in the run that the table is of."""
-        of_table = () if self.table is None else self.table(table)
-        for flag in chain(of_table, () if self.run is None or run is None else self.run(run)):
-            said = {"law": self.name, "title": self.title, "next_step": flag.next_step or self.next_step}
-            yield flag.model_copy(update=said)
+    def answers(self, table: Table, run: RunView | None = None) -> list[Flag] | None:
+        """What it finds in a table, and in the run that the table is of. None where it lacks the figures it needs."""
+        said = [] if self.table is None else list(self.table(table))
+        if run is not None and self.run is not None:
+            said += [None, *self.run(run)]
+        named = {"law": self.name, "title": self.title}
+        found = [f.model_copy(update=named | {"next_step": f.next_step or self.next_step}) for f in said if f]
+        return found if said else None
 
 
 @functools.cache
@@ -77,14 +79,30 @@ def _law(module: ModuleType) -> Law:
     )
 
 
+@dataclass(frozen=True)
+class LawsAsked:
+    """``asked`` are the names of the laws that had the figures they need, ``flags`` what does not hold, contradictions
+    first."""
+
+    asked: tuple[str, ...]
+    flags: tuple[Flag, ...]
+
+
+def ask(table: Table, run: RunView | None = None) -> LawsAsked:
+    """Every law, asked of a table, and of the run that it is of."""
+    told = {law.name: found for law in laws() if (found := law.answers(table, run)) is not None}
+    flags = sorted((flag for found in told.values() for flag in found), key=lambda f: not f.broken)
+    return LawsAsked(tuple(told), tuple(flags))
+
+
 def check_table(table: Table) -> tuple[Flag, ...]:
     """Everything that does not hold in a table, contradictions first."""
-    return tuple(sorted((flag for law in laws() for flag in law.asked(table)), key=lambda f: not f.broken))
+    return ask(table).flags
 
 
-def flags_of_run(run: RunView) -> tuple[Flag, ...]:
-    """Everything that did not hold in one of our own runs, contradictions first."""
-    return tuple(flag for _, flag in _found(run))
+def ask_run(run: RunView) -> LawsAsked:
+    """Every law, asked of one of our own runs."""
+    return ask(table_of(run), run)
 
 
 def check_run(run: RunView) -> tuple[Check, ...]:
@@ -93,21 +111,17 @@ def check_run(run: RunView) -> tuple[Check, ...]:
     A broken law makes our figure impossible, but for those that only colour it: what was run otherwise than planned was
     still run.
     """
+    by_name = {law.name: law for law in laws()}
     checks = [
         Check(
             kind=flag.law,
             title=flag.title,
             layer=flag.words.get("layer", ""),
             workload_key=flag.words.get("workload"),
-            impossible=flag.broken and not law.colours,
+            impossible=flag.broken and not by_name[flag.law].colours,
             message=flag.reason,
-            next_step=law.next_of_run or flag.next_step,
+            next_step=by_name[flag.law].next_of_run or flag.next_step,
         )
-        for law, flag in _found(run)
+        for flag in ask_run(run).flags
     ]
     return tuple(sorted(checks, key=lambda c: not c.impossible))
-
-
-def _found(run: RunView) -> list[tuple[Law, Flag]]:
-    table = table_of(run)
-    return sorted(((law, flag) for law in laws() for flag in law.asked(table, run)), key=lambda f: not f[1].broken)

@@ -17,6 +17,11 @@ NOISE = 0.05
 """Relative difference of equal measurements where a table does not state its own."""
 
 
+Answers = Iterator[Flag | None]
+"""What a law finds in a table. None wherever it had the figures that it needs: where it gives nothing at all, it could
+not be asked."""
+
+
 def flag(row: Row | None, reason: str, next_step: str = "", **more: Any) -> Flag:
     """A caveat at a row, or of the whole table; with ``broken`` a violation. ``more``: further fields of `Flag`.
 

@@ -20,11 +20,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import flag, groups, measured, noise
-from strata.model.figures import Flag, Row, Table
+from strata.analyse.laws.base import Answers, flag, groups, measured, noise
+from strata.model.figures import Row, Table
 
 NAME, TITLE, ORDER = "faster-than-below", "faster than the layer below", 160
 SAYS = "a layer is faster than one it stands on, and the stack gives no reason for it"
@@ -32,7 +30,7 @@ NEXT = "Find the cache (write cache, page cache at the remote end) or the other 
 IMPOSSIBLE = 0.10
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Layers that are faster than what they stand on, and have no reason to be."""
     for row in measured(table, "ratio.below"):
         if row.words.get("bound") == "no":
@@ -55,7 +53,8 @@ def _settings(row: Row) -> tuple[float | None, ...]:
     return tuple(row.figures[k].base if k in row.figures else None for k in ("size", "depth", "threads"))
 
 
-def _beyond(table: Table, row: Row, below: str, low: float, ratio: float) -> Iterator[Flag]:
+def _beyond(table: Table, row: Row, below: str, low: float, ratio: float) -> Answers:
+    yield None
     allowed = 1 + noise(table)
     if low <= allowed:
         return

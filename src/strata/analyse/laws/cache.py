@@ -18,11 +18,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import flag, measured, value
-from strata.model.figures import Flag, Role, Table
+from strata.analyse.laws.base import Answers, flag, measured, value
+from strata.model.figures import Role, Table
 
 NAME, TITLE, ORDER = "cache", "cache", 170
 SAYS = "the data fits a cache, or a cache answered"
@@ -31,15 +29,20 @@ OWN, BELOW, NONE = "own", "below", "none"
 """Whose the device is that was read: the layer's own, that of a layer below which did read it, or neither is known."""
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Files that fit, and reads that never reached the device."""
     for row in table.of(Role.MEASURED):
         file, cache = value(table, row, "file"), value(table, row, "cache")
-        if file and cache and file < cache and table.word(row, "caching") == "on":
+        caching = table.word(row, "caching")
+        if not file or not cache or not caching:
+            continue
+        yield None
+        if file < cache and caching == "on":
             text = f"the file of {units.size(file)} fits the cache of {units.size(cache)}, and caching is on"
             step = "Use a larger file, or turn caching off."
             yield flag(row, text, step, column="file", numbers={"file": file, "cache": cache})
     for row in measured(table, "reached"):
+        yield None
         share = row.figures["reached"].base
         witness = table.word(row, "witness") or OWN
         if share >= SHARE or table.word(row, "caching") == "on" or witness == NONE:

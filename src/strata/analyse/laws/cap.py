@@ -14,11 +14,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import flag, value
-from strata.model.figures import Flag, Role, Row, Table
+from strata.analyse.laws.base import Answers, flag, throughput, value
+from strata.model.figures import Role, Row, Table
 
 NAME, TITLE, ORDER = "cap", "not a capacity", 110
 SAYS = "a requested rate that was reached is not a capacity"
@@ -34,8 +32,10 @@ def at_cap(table: Table, row: Row) -> float | None:
     return asked if asked and done is not None and done >= asked * REACHED else None
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """One flag for all rows that stand at their cap."""
+    if any(value(table, row, "cap") and throughput(table, row) for row in table.of(Role.MEASURED)):
+        yield None
     asked = ((row, at_cap(table, row)) for row in table.of(Role.MEASURED))
     held = [(row, rate) for row, rate in asked if rate is not None]
     if not held:

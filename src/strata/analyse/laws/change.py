@@ -14,24 +14,23 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import Interval, flag, overlap
-from strata.model.figures import Flag, Role, Table
+from strata.analyse.laws.base import Answers, Interval, flag, overlap
+from strata.model.figures import Role, Table
 
 NAME, TITLE, ORDER = "change", "reported change", 230
 SAYS = "a percentage or difference that does not match its two figures"
 NEXT = "Recalculate it from the two figures."
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Rows whose reported change is not that of their figures."""
     for row in table.rows:
         if row.role is Role.PLANNED or not {"before", "after"} <= set(row.figures):
             continue
         before, after = row.figures["before"].bounds(), row.figures["after"].bounds()
         if "change" in row.figures and before[0] > 0:
+            yield None
             span: Interval = (after[0] / before[1] - 1, after[1] / before[0] - 1)
             said = row.figures["change"]
             if not overlap(_shift(span), _shift(said.bounds())):
@@ -41,6 +40,7 @@ def check(table: Table) -> Iterator[Flag]:
                 numbers = {"reported": said.base, "found": middle}
                 yield flag(row, text, broken=True, column="change", numbers=numbers)
         if "difference" in row.figures:
+            yield None
             told = row.figures["difference"].bounds()
             if told[0] > after[1] - before[0] + 1e-9 or told[1] < after[0] - before[1] - 1e-9:
                 middle = row.figures["after"].base - row.figures["before"].base

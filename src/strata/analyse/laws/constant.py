@@ -14,11 +14,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import flag, measured
-from strata.model.figures import Dimension, Figure, Flag, Role, Table
+from strata.analyse.laws.base import Answers, flag, measured
+from strata.model.figures import Dimension, Figure, Role, Table
 
 NAME, TITLE, ORDER = "constant", "called constant", 250
 SAYS = "a figure called constant is not constant"
@@ -26,7 +24,7 @@ NEXT = "State the range over which it is constant, or give both ends."
 WITHIN = 1.25
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Said rows whose column is not constant in some series."""
     for said in table.of(Role.SAID):
         key = said.words.get("constant")
@@ -42,6 +40,8 @@ def check(table: Table) -> Iterator[Flag]:
             least, most = min(some, key=lambda f: f.base), max(some, key=lambda f: f.base)
             if least.bounds()[1] > 0 and most.bounds()[0] / least.bounds()[1] > WITHIN:
                 grown.append((most.base / least.base, least, most))
+        if several:
+            yield None
         if not grown:
             continue
         times, least, most = max(grown, key=lambda g: g[0])

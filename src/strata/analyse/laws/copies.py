@@ -17,11 +17,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import bounds, copies_beyond, flag, measured, value, writes
-from strata.model.figures import Flag, Role, Table
+from strata.analyse.laws.base import Answers, bounds, copies_beyond, flag, measured, value, writes
+from strata.model.figures import Role, Table
 
 NAME, TITLE, ORDER = "copies", "copies written", 290
 SAYS = "disks take less than the copies on the wire"
@@ -29,7 +27,7 @@ SHORT = 0.25
 """The device may miss this share of what it must take: figures read off a chart."""
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Write rows whose physical disks take less than the copies that the wire shows; fewer copies said than shown."""
     yield from _said(table)
     for row in measured(table, "rate", "wire.total", "device"):
@@ -37,6 +35,7 @@ def check(table: Table) -> Iterator[Flag]:
         if not writes(table, row) or table.word(row, "disk") != "physical" or owner not in ("yes", "no"):
             continue
         app, wire, device = (value(table, row, k) or 0.0 for k in ("rate", "wire.total", "device"))
+        yield None
         remote = copies_beyond(wire / app, float(owner == "no")) if app > 0 else 0
         least = (1 + remote) * app
         if remote < 1 or device >= least * (1 - SHORT):
@@ -54,7 +53,7 @@ def check(table: Table) -> Iterator[Flag]:
         )
 
 
-def _said(table: Table) -> Iterator[Flag]:
+def _said(table: Table) -> Answers:
     for said in table.of(Role.SAID):
         copies = value(table, said, "count.copies")
         if copies is None:
@@ -63,6 +62,7 @@ def _said(table: Table) -> Iterator[Flag]:
             wire, app = bounds(table, row, "wire.total"), value(table, row, "rate")
             if not writes(table, row) or table.word(row, "owner") != "yes" or not (wire and app):
                 continue
+            yield None
             # The rate that was printed is the surer of the two; of the wire every rounding is allowed.
             shown = copies_beyond(row.figures["wire.total"].base / app, 0.0)
             if wire[0] / app <= copies - 1 + SHORT:

@@ -14,10 +14,8 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from strata.analyse.laws.base import bounds, flag, measured, overlap, rate_readings, value
-from strata.model.figures import Flag, Table
+from strata.analyse.laws.base import Answers, bounds, flag, measured, overlap, rate_readings, value
+from strata.model.figures import Table
 
 NAME, TITLE, ORDER = "cost", "cycles per byte", 220
 SAYS = "cycles per byte that do not match the figures beside them"
@@ -25,7 +23,7 @@ NEXT = "Recalculate it from the figures of this row."
 TOLERANCE = 0.02
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Rows whose cost is not that of their figures."""
     for row in measured(table, "cost", "busy"):
         clock, cores, size = (value(table, row, k) for k in ("clock", "cores", "size"))
@@ -36,6 +34,7 @@ def check(table: Table) -> Iterator[Flag]:
         busy, said = row.figures["busy"].bounds(), row.figures["cost"]
         if not clock or not cores or not rates or min(r[0] for r in rates) <= 0:
             continue
+        yield None
         costs = [(busy[0] * clock * cores / high, busy[1] * clock * cores / low) for low, high in rates]
         if any(overlap(span, said.bounds(), TOLERANCE) for span in costs):
             continue

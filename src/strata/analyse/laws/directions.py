@@ -15,11 +15,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import busier, flag, measured, value, writes
-from strata.model.figures import Flag, Row, Table
+from strata.analyse.laws.base import Answers, busier, flag, measured, value, writes
+from strata.model.figures import Row, Table
 
 NAME, TITLE, ORDER = "directions", "rate per direction", 280
 SAYS = "both directions of a link are added up in one figure"
@@ -27,12 +25,15 @@ NEXT = "Read bytes sent and bytes received separately."
 TOLERANCE = 0.05
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Rows whose total of both directions is well above the busier one."""
     for row in measured(table, "wire.total"):
         total = value(table, row, "wire.total") or 0.0
         one_way = _busier(table, row, total) if total > 0 else None
-        if one_way is None or total <= one_way * (1 + TOLERANCE):
+        if one_way is None:
+            continue
+        yield None
+        if total <= one_way * (1 + TOLERANCE):
             continue
         bits = [units.significant(x * 8 / 1e9) for x in (one_way, total)]
         text = f"{units.rate(total)} are both directions together: {units.rate(one_way)} one way and "

@@ -17,11 +17,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import flag, overlap
-from strata.model.figures import Dimension, Figure, Flag, Role, Row, Table
+from strata.analyse.laws.base import Answers, flag, overlap
+from strata.model.figures import Dimension, Figure, Role, Row, Table
 
 NAME, TITLE, ORDER = "execution", "planned and executed", 120
 SAYS = "the run differs from its plan"
@@ -31,7 +29,7 @@ LABELS = ("caching", "sync", "pattern")
 NEXT = "Run it as planned, or record what was run."
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Rows that were run otherwise than planned, then settings that no plan has."""
     planned, measured = table.of(Role.PLANNED), table.of(Role.MEASURED)
     paired = {r.words["test"] for r in planned if "test" in r.words}
@@ -47,23 +45,31 @@ def check(table: Table) -> Iterator[Flag]:
         yield from _coverage(grid, loose)
 
 
-def _against(plan: Row, row: Row) -> Iterator[Flag]:
+def _against(plan: Row, row: Row) -> Answers:
     for key in SETTINGS:
         asked, done = plan.figures.get(key), row.figures.get(key)
-        if asked is not None and done is not None and not _same(asked, done):
+        if asked is None or done is None:
+            continue
+        yield None
+        if not _same(asked, done):
             text = f"{key} {_told(asked)} was planned, {_told(done)} was run"
             yield flag(row, text, broken=True, column=key, numbers={"asked": asked.base, "run": done.base})
     for key in LABELS:
         asked_word, done_word = plan.words.get(key), row.words.get(key)
-        if asked_word and done_word and asked_word != done_word:
+        if not asked_word or not done_word:
+            continue
+        yield None
+        if asked_word != done_word:
             text = f"{key} {asked_word} was planned, {done_word} was run"
             text += ": a cache answers" if key == "caching" and done_word == "on" else ""
             yield flag(row, text, broken=True, column=key)
 
 
-def _coverage(grid: list[Row], rows: list[Row]) -> Iterator[Flag]:
+def _coverage(grid: list[Row], rows: list[Row]) -> Answers:
     for key in SETTINGS:
         asked = [r.figures[key] for r in grid if key in r.figures]
+        if asked and any(key in r.figures for r in rows):
+            yield None
         missing: dict[float, int] = {}
         for row in rows:
             done = row.figures.get(key)

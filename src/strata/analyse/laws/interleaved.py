@@ -16,20 +16,20 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from strata.analyse.laws.base import flag, measured
-from strata.model.figures import Flag, Table
+from strata.analyse.laws.base import Answers, flag, measured
+from strata.model.figures import Table
 
 NAME, TITLE, ORDER = "interleaved", "interleaved sequential writes", 130
 SAYS = "several threads write one sequential stream"
 NEXT = "Report it as interlocked multi-threaded sequential, and run it with one thread as well."
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Rows of sequential writes by several threads."""
     for row in measured(table, "threads"):
         pattern, threads = (table.word(row, "pattern") or "").partition(",")[0], row.figures["threads"].base
+        if pattern:
+            yield None
         if threads <= 1 or pattern != "sequential write" or table.word(row, "ranges") == "own":
             continue
         text = (

@@ -18,26 +18,27 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import flag, value
+from strata.analyse.laws.base import Answers, flag, value
 from strata.analyse.scaling import LoadResponse, LoadSeries, courses
-from strata.model.figures import Flag, Role, Row, Table
+from strata.model.figures import Role, Row, Table
 
 NAME, TITLE, ORDER = "limit", "named as the limit", 305
 SAYS = "a resource is named as the limit, but the figures do not show it saturated"
 FAR = 0.7
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Said rows whose resource is not shown to be full in any series they are of."""
     said = [r for r in table.of(Role.SAID) if "limit" in r.words]
     every = tuple(courses(table)) if said else ()
     for row in said:
         resource = row.words["limit"]
         of = [c for c in every if _of(table, row, c)]
-        if not of or any(resource in c.full and c.shape is not LoadResponse.GROWS for c in of):
+        if not of:
+            continue
+        yield None
+        if any(resource in c.full and c.shape is not LoadResponse.GROWS for c in of):
             continue
         course = max(of, key=lambda c: c.points[-1].used.get(resource, 0.0))
         share = course.points[-1].used.get(resource)

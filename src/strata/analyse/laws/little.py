@@ -22,11 +22,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import Interval, bounds, flag, given, outstanding, throughput, times, value
-from strata.model.figures import Flag, Row, Table
+from strata.analyse.laws.base import Answers, Interval, bounds, flag, given, outstanding, throughput, times, value
+from strata.model.figures import Row, Table
 
 NAME, TITLE, ORDER = "little", "Little's law", 10
 NEXT_OF_RUN = "Measure again; if it persists, report it as an error of the measurement."
@@ -38,14 +36,14 @@ FEW = 100
 """With fewer I/Os the edges of the span are most of it."""
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Rows in which more is in flight than is kept outstanding, or clearly less."""
     for row in given(table):
         yield from _in_flight(table, row)
         yield from _ratio(table, row)
 
 
-def _in_flight(table: Table, row: Row) -> Iterator[Flag]:
+def _in_flight(table: Table, row: Row) -> Answers:
     n = outstanding(table, row)
     ios = value(table, row, "ios")
     loop = table.word(row, "loop")
@@ -62,6 +60,7 @@ def _in_flight(table: Table, row: Row) -> Iterator[Flag]:
         if (part := bounds(table, row, f"in_flight.{d}")) is not None:
             found.append((f"in_flight.{d}", f"mean time of {d}s", part, False))
     for key, what, span, whole in found:
+        yield None
         over, under = span[0] > n * (1 + most), whole and loop != "held" and span[1] < n * (1 - slack)
         if not over and not under:
             continue
@@ -101,9 +100,12 @@ def _product(rate: Interval, time_ns: Interval) -> Interval:
     return low / units.NS_PER_S, high / units.NS_PER_S
 
 
-def _ratio(table: Table, row: Row) -> Iterator[Flag]:
+def _ratio(table: Table, row: Row) -> Answers:
     slower, rate = value(table, row, "ratio.time"), value(table, row, "ratio.iops")
-    if slower is None or rate is None or abs(slower * rate - 1) <= RATIO_TOLERANCE:
+    if slower is None or rate is None:
+        return
+    yield None
+    if abs(slower * rate - 1) <= RATIO_TOLERANCE:
         return
     text = f"a time {units.significant(slower)} times as long leaves a closed loop {units.percent(1 / slower)} of its "
     text += f"IOPS, a loss of {units.percent(1 - 1 / slower)}; {units.percent(1 - rate)} is stated"

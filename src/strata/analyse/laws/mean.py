@@ -18,12 +18,11 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 from strata import units
-from strata.analyse.laws.base import Points, flag, of_row, of_table, value
-from strata.model.figures import Figure, Flag, Role, Row, Table
+from strata.analyse.laws.base import Answers, Points, flag, of_row, of_table, value
+from strata.model.figures import Figure, Role, Row, Table
 
 NAME, TITLE, ORDER = "mean", "mean and percentiles", 65
 SAYS = "the mean is not one of these percentiles"
@@ -31,7 +30,7 @@ TOLERANCE = 0.02
 NEXT = "Check that both are of the same I/Os, in the same unit."
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Means below or above what the percentiles beside them add up to."""
     for row in table.of(Role.MEASURED):
         if (value(table, row, "rounds") or 1) <= 1:
@@ -39,9 +38,10 @@ def check(table: Table) -> Iterator[Flag]:
     yield from _outside(None, *of_table(table))
 
 
-def _outside(row: Row | None, mean: Figure | None, points: Points) -> Iterator[Flag]:
+def _outside(row: Row | None, mean: Figure | None, points: Points) -> Answers:
     if mean is None or not points:
         return
+    yield None
     (least, most), (low, high) = within(points), mean.bounds()
     if high < least * (1 - TOLERANCE):
         bound = f"at least {units.duration(least)}"

@@ -18,11 +18,10 @@ Source
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from strata import units
 from strata.analyse.elasticity import Answer, answers
-from strata.analyse.laws.base import flag
+from strata.analyse.laws.base import Answers, flag
 from strata.model.figures import Flag, Role, Rounding, Row, Table
 
 NAME, TITLE, ORDER = "multiplied", "more resources, as much faster", 235
@@ -30,7 +29,7 @@ SAYS = "a speed-up claimed for more nodes does not hold for some figures"
 NEXT = "State for which figures it holds, and give the others beside them."
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Said rows whose factor some of the measured rows did not reach."""
     found = tuple(answers(table))
     for said in table.of(Role.SAID):
@@ -38,6 +37,7 @@ def check(table: Table) -> Iterator[Flag]:
         about = [a for a in found if said.words.get("of", table.word(a.row, "of")) == table.word(a.row, "of")]
         if claimed is None or not about:
             continue
+        yield None
         # A factor that is said is meant: nothing was cut from it but where it is called about that.
         least = claimed.bounds()[0] if claimed.rounding is Rounding.ABOUT else claimed.base
         short = [a for a in about if _at_most(a) < least]

@@ -16,11 +16,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import flag, measured, noise, value
-from strata.model.figures import Flag, Row, Table
+from strata.analyse.laws.base import Answers, flag, measured, noise, value
+from strata.model.figures import Row, Table
 
 NAME, TITLE, ORDER = "nearness", "decided by nearness", 300
 SAYS = "a cause named by the nearest reference, which decides nothing"
@@ -28,12 +26,13 @@ NEXT = "Decide by counters or a trace: where requests queue, and what is busy."
 USED = 0.5
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Rows that nearness cannot decide, or decides against a resource that is idle."""
     for row in measured(table, "iops"):
         refs = {k.partition(".")[2]: f.base for k, f in row.figures.items() if k.startswith("ref.") and f.base > 0}
         if len(refs) < 2:
             continue
+        yield None
         iops = row.figures["iops"].base
         (near, first), (other, second) = sorted(refs.items(), key=lambda r: abs(r[1] - iops))[:2]
         if abs(first / second - 1) <= noise(table):

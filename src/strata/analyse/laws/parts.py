@@ -16,11 +16,11 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from strata import units
-from strata.analyse.laws.base import Interval, flag, given, overlap
-from strata.model.figures import Dimension, Figure, Flag, Role, Row, Table
+from strata.analyse.laws.base import Answers, Interval, flag, given, overlap
+from strata.model.figures import Dimension, Figure, Role, Row, Table
 
 NAME, TITLE, ORDER = "parts", "parts and whole", 40
 SAYS = "parts that do not add up to their whole"
@@ -32,7 +32,7 @@ CLOCKS = 0.001
 NEXT = "Find the missing part, or the total that comes from another run."
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Rows whose parts do not add up."""
     for row in given(table):
         for key in row.figures:
@@ -40,6 +40,7 @@ def check(table: Table) -> Iterator[Flag]:
         yield from _equal_parts(row)
         busy, idle = row.figures.get("busy"), row.figures.get("idle")
         if busy is not None and idle is not None:
+            yield None
             both = _sum([busy.bounds(), idle.bounds()])
             if not overlap(both, (1 - CLOCKS, 1 + CLOCKS)):
                 text = f"busy and idle add up to {units.percent(sum(both) / 2)} of the time"
@@ -47,7 +48,7 @@ def check(table: Table) -> Iterator[Flag]:
     yield from _lines(table)
 
 
-def _within(row: Row, key: str) -> Iterator[Flag]:
+def _within(row: Row, key: str) -> Answers:
     head = key.partition(".")[0]
     parts = [k for k in row.figures if k.startswith(f"{key}.") and "." not in k[len(key) + 1 :]]
     if head == "time":
@@ -58,7 +59,7 @@ def _within(row: Row, key: str) -> Iterator[Flag]:
         yield from _compare(row, key, row.figures[key], [row.figures[k] for k in parts], _sum, "the sum of its parts")
 
 
-def _lines(table: Table) -> Iterator[Flag]:
+def _lines(table: Table) -> Answers:
     """A row called total (or average) against the rows that differ from it in that label alone."""
     rows = table.of(Role.MEASURED)
     for whole in rows:
@@ -78,7 +79,7 @@ def _lines(table: Table) -> Iterator[Flag]:
                     yield from _compare(whole, key, figure, some, _sum, f"the sum over {label}")
 
 
-def _equal_parts(row: Row) -> Iterator[Flag]:
+def _equal_parts(row: Row) -> Answers:
     if not {"whole", "part", "count"} <= set(row.figures):
         return
     whole, part, count = (row.figures[k] for k in ("whole", "part", "count"))
@@ -87,9 +88,10 @@ def _equal_parts(row: Row) -> Iterator[Flag]:
 
 def _compare(
     row: Row, key: str, whole: Figure, parts: Sequence[Figure], join: Callable[[list[Interval]], Interval], what: str
-) -> Iterator[Flag]:
+) -> Answers:
     if not whole.readings or not all(p.readings for p in parts):
         return
+    yield None
     # Sums are of one column: a unit that is misread is misread alike in all of them.
     joined = join([p.bounds() for p in parts])
     if overlap(joined, whole.bounds(), CLOCKS if whole.dimension is Dimension.SHARE else 1e-6):

@@ -16,13 +16,13 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from strata import units
-from strata.analyse.laws.base import RunView, colour, flag, percentiles, value
+from strata.analyse.laws.base import Answers, RunView, colour, flag, percentiles, value
 from strata.model.analysis import SAMPLES
-from strata.model.figures import Flag, Role, Row, Table
+from strata.model.figures import Role, Row, Table
 from strata.model.percentiles import BEYOND, PERCENTILES, needed, supported
 
 NAME, TITLE, ORDER = SAMPLES, "too few samples", 60
@@ -30,7 +30,7 @@ SAYS = "a percentile out of order, or with fewer than 100 I/Os beyond it"
 NEXT = "Omit it, or measure longer."
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Percentiles out of order, and those with too few I/Os beyond."""
     for row in table.of(Role.MEASURED):
         for suffix in ("", ".read", ".write"):
@@ -51,8 +51,9 @@ def _of(row: Row, suffix: str) -> list[tuple[float, str]]:
     return [(p, k + suffix) for p, k in percentiles(row.model_copy(update={"figures": kept}))]
 
 
-def _order(points: Sequence[tuple[float, str, Row]]) -> Iterator[Flag]:
+def _order(points: Sequence[tuple[float, str, Row]]) -> Answers:
     for (p, key, row), (q, higher, above) in pairwise(points):
+        yield None
         low, high = row.figures[key].bounds()[0], above.figures[higher].bounds()[1]
         if q > p and high < low:
             text = f"p{q:.10g} is {units.duration(above.figures[higher].base)}, below p{p:.10g} with "
@@ -60,11 +61,13 @@ def _order(points: Sequence[tuple[float, str, Row]]) -> Iterator[Flag]:
             yield flag(above, text, "Check the columns of these figures.", broken=True, column=higher)
 
 
-def _support(table: Table, row: Row, points: Sequence[tuple[float, str, Row]], suffix: str) -> Iterator[Flag]:
+def _support(table: Table, row: Row, points: Sequence[tuple[float, str, Row]], suffix: str) -> Answers:
     """One flag for the row, at the lowest percentile that is not supported."""
     ios = value(table, row, f"ios{suffix}")
     if ios is None:
         return
+    if points:
+        yield None
     bare = [(p, key) for p, key, _ in points if 0 < p < 100 and not supported([f"{p}"], round(ios))]
     if not bare:
         return
@@ -78,7 +81,7 @@ def _support(table: Table, row: Row, points: Sequence[tuple[float, str, Row]], s
     yield flag(row, text, column=key, numbers=numbers)
 
 
-def of_run(run: RunView) -> Iterator[Flag]:
+def of_run(run: RunView) -> Answers:
     """Our own cells that do not carry p99: what is not supported is not printed, and that is said."""
     for cell in run.cells:
         known = supported(PERCENTILES, cell.ios)

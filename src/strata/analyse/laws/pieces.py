@@ -18,11 +18,10 @@ Source
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import flag, value
-from strata.model.figures import Flag, Role, Table
+from strata.analyse.laws.base import Answers, flag, value
+from strata.model.figures import Role, Table
 
 NAME, TITLE, ORDER = "pieces", "pieces of an I/O", 270
 SAYS = "an I/O is split into another number of pieces than stated"
@@ -36,13 +35,14 @@ def worst(size: float, unit: float, align: float) -> int:
     return math.floor((offset + size - 1) / unit) - math.floor(offset / unit) + 1
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Rows whose number of pieces is not that of the worst offset."""
     for row in table.rows:
         told, unit = value(table, row, "pieces"), value(table, row, "unit")
         figure = row.figures.get("size") or row.figures.get("file")
         if told is None or not unit or figure is None or row.role is Role.PLANNED:
             continue
+        yield None
         known = value(table, row, "align")
         # A file begins at a unit of its own.
         align = known or (unit if "size" not in row.figures else ALIGN)

@@ -15,18 +15,16 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import flag, measured
-from strata.model.figures import Flag, Table
+from strata.analyse.laws.base import Answers, flag, measured
+from strata.model.figures import Table
 
 NAME, TITLE, ORDER = "pinned", "busiest CPU", 210
 SAYS = "the busiest CPU is not one that the generator was pinned to"
 NEXT = "Check which interrupts and threads run there, and add their time to the cost of an I/O."
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """The CPU that is busier than every pinned one."""
     pinned = set(table.words.get("pinned", "").split())
     rows = [r for r in measured(table, "busy") if r.words.get("cpu", "").isdigit()]
@@ -34,6 +32,7 @@ def check(table: Table) -> Iterator[Flag]:
     outside = [r for r in rows if r.words["cpu"] not in pinned]
     if not inside or not outside:
         return
+    yield None
     ours, other = (max(some, key=lambda r: r.figures["busy"].base) for some in (inside, outside))
     if other.figures["busy"].bounds()[0] <= ours.figures["busy"].bounds()[1]:
         return

@@ -15,31 +15,32 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import flag, measured, outstanding, throughput, value
-from strata.model.figures import Flag, Role, Rounding, Table
+from strata.analyse.laws.base import Answers, flag, measured, outstanding, throughput, value
+from strata.model.figures import Role, Rounding, Table
 
 NAME, TITLE, ORDER = "quantised", "coarse column", 260
 SAYS = "a step too coarse to compare, or a zero that is a rounding"
 APART = 0.10
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Zeros that are none, then rates that look equal and are not."""
     yield from _zeros(table)
     yield from _alike(table)
 
 
-def _zeros(table: Table) -> Iterator[Flag]:
+def _zeros(table: Table) -> Answers:
     rows = table.of(Role.MEASURED)
     for row in rows:
         rate = throughput(table, row)
         if rate is None or rate[0] <= 0:
             continue
         for key, figure in row.figures.items():
-            if key.partition(".")[0] != "time" or figure.value != 0 or not figure.step or not figure.readings:
+            if key.partition(".")[0] != "time" or not figure.step or not figure.readings:
+                continue
+            yield None
+            if figure.value != 0:
                 continue
             steps = [
                 r.figures[key].step * r.figures[key].readings[0][1]
@@ -54,12 +55,14 @@ def _zeros(table: Table) -> Iterator[Flag]:
             yield flag(row, text, "Read the raw counter (busy time and count).", column=key, numbers={"step_ns": step})
 
 
-def _alike(table: Table) -> Iterator[Flag]:
+def _alike(table: Table) -> Answers:
     rows = [r for r in measured(table, "rate", "iops") if value(table, r, "size") and r.figures["rate"].step > 0]
     by: dict[tuple[str, float], list[float]] = {}
     for row in rows:
         bytes_ = row.figures["iops"].base * (value(table, row, "size") or 0)
         by.setdefault((row.figures["rate"].unit, row.figures["rate"].value), []).append(bytes_)
+    if len(rows) > 1:
+        yield None
     apart = {k: max(v) / min(v) - 1 for k, v in by.items() if min(v) > 0 and max(v) / min(v) > 1 + APART}
     if not apart:
         return

@@ -15,24 +15,27 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from strata import units
-from strata.analyse.laws.base import flag, overlap, value
+from strata.analyse.laws.base import Answers, flag, overlap, value
 from strata.model.figures import Dimension, Figure, Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "quotes", "quotations", 240
 SAYS = "figures quoted together are in no single row"
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Said rows that stand in no measured row, or only under another unit."""
     rows = table.of(Role.MEASURED)
     known = {k for r in rows for k in r.figures}
     for said in table.of(Role.SAID):
         keys = [k for k in said.figures if k in known and said.figures[k].readings]
         found = [r for r in rows if set(keys) <= set(r.figures)]
-        if not keys or not found or any(_agrees(said.figures, r, keys) for r in found):
+        if not keys or not found:
+            continue
+        yield None
+        if any(_agrees(said.figures, r, keys) for r in found):
             continue
         if (slip := _other_unit(said, found, keys)) is not None:
             yield slip

@@ -17,11 +17,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
 from strata.analyse.laws import inference
-from strata.analyse.laws.base import bounds, flag, measured, overlap, times, value
+from strata.analyse.laws.base import Answers, bounds, flag, measured, overlap, times, value
 from strata.model.figures import Flag, Role, Row, Table
 
 NAME, TITLE, ORDER = "rate", "IOPS × size", 20
@@ -29,9 +27,10 @@ SAYS = "IOPS × size does not match the rate beside it"
 NEXT = "Check the units and the columns of these figures."
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Rows that disagree with the reading of their column."""
     for column in inference.columns(table):
+        yield None
         if len(column.rows) > 2 and column.agree * 2 < len(column.rows):
             wrong = [r for r in column.rows if not inference.holds(table, r, column.best, inference.LOOSE)]
             if len(wrong) * 2 > len(column.rows):
@@ -85,11 +84,14 @@ def _digit_less(table: Table, row: Row, column: inference.RateColumn) -> int | N
     return None
 
 
-def _counted(table: Table) -> Iterator[Flag]:
+def _counted(table: Table) -> Answers:
     for row in measured(table, "ios", "bytes"):
         size = value(table, row, "size")
         ios, total = bounds(table, row, "ios"), bounds(table, row, "bytes")
-        if size is None or ios is None or total is None or overlap(times(ios, (size, size)), total, inference.LOOSE):
+        if size is None or ios is None or total is None:
+            continue
+        yield None
+        if overlap(times(ios, (size, size)), total, inference.LOOSE):
             continue
         text = f"{ios[0]:.0f} I/Os of {units.size(size)} are not {units.size(total[0])}"
         yield flag(row, text, broken=True, column="bytes", numbers={"ios": ios[0], "bytes": total[0]})

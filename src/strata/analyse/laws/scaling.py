@@ -15,26 +15,24 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import flag, groups, measured
+from strata.analyse.laws.base import Answers, flag, groups, measured
 from strata.analyse.scaling import rate, series_of
-from strata.model.figures import Flag, Row, Table
+from strata.model.figures import Row, Table
 
 NAME, TITLE, ORDER = "scaling", "more than linear", 200
 SAYS = "more than n times the rate from n threads"
 NEXT = "Measure the first point again, longer, and compare the CPU time per byte."
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Rows that give more than their share of threads over the first of their series."""
     for rows in groups(measured(table, "threads"), "workload").values():
         for _, series in series_of(table, rows):
             yield from _beyond(table, series)
 
 
-def _beyond(table: Table, series: list[Row]) -> Iterator[Flag]:
+def _beyond(table: Table, series: list[Row]) -> Answers:
     first, base = series[0], rate(table, series[0])
     if base is None or base[0] <= 0:
         return
@@ -42,7 +40,10 @@ def _beyond(table: Table, series: list[Row]) -> Iterator[Flag]:
     allowed = 1 + (stated.base if stated is not None else 0.0)
     for row in series[1:]:
         found, times = rate(table, row), row.figures["threads"].base / first.figures["threads"].base
-        if found is None or times <= 1 or found[0] / base[1] <= times * allowed:
+        if found is None or times <= 1:
+            continue
+        yield None
+        if found[0] / base[1] <= times * allowed:
             continue
         got = sum(found) / sum(base)
         text = f"{times:g} times the threads give {units.significant(got)} times the rate: more than linear, so "

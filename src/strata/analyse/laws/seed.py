@@ -15,20 +15,20 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from strata.analyse.laws.base import flag, groups, is_random, measured
-from strata.model.figures import Flag, Table
+from strata.analyse.laws.base import Answers, flag, groups, is_random, measured
+from strata.model.figures import Table
 
 NAME, TITLE, ORDER = "seed", "repeated seed", 140
 SAYS = "repetitions draw the same random offsets"
 NEXT = "Give each repetition its own seed."
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """One flag for each set of repetitions that share a seed."""
     random = [r for r in measured(table, "seed") if is_random(table, r)]
     for rows in groups(random, "round", "run").values():
+        if len(rows) > 1:
+            yield None
         by: dict[tuple[object, ...], int] = {}
         for row in rows:
             settings = [row.figures[k].base for k in ("size", "depth", "threads") if k in row.figures]

@@ -16,11 +16,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import Points, flag, of_row, of_table, shares
-from strata.model.figures import Figure, Flag, Role, Row, Table
+from strata.analyse.laws.base import Answers, Points, flag, of_row, of_table, shares
+from strata.model.figures import Figure, Role, Row, Table
 
 NAME, TITLE, ORDER = "tail", "share of time in the tail", 70
 SAYS = "a few slow I/Os take most of the time"
@@ -28,17 +26,18 @@ NEXT = "Look at the slow I/Os over time (a stall, a flush or a full cache); judg
 SHARE, TAIL, NEARLY = 0.3, 1.0, 0.95
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Rows (or a table of percentiles) whose slowest per cent holds a third of the time."""
     for row in table.of(Role.MEASURED):
         yield from _heavy(row, *of_row(row))
     yield from _heavy(None, *of_table(table))
 
 
-def _heavy(row: Row | None, mean: Figure | None, points: Points) -> Iterator[Flag]:
+def _heavy(row: Row | None, mean: Figure | None, points: Points) -> Answers:
     """The percentile beyond which the most time is shown to pass."""
     if mean is None or not points:
         return
+    yield None
     found = [(0.0, 0.0), *((share, p) for p, share in shares(mean, points) if p >= 100 - TAIL)]
     best = max(found)[0]
     # The smallest tail that holds nearly as much as any.

@@ -14,21 +14,22 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata.analyse.laws import inference
-from strata.analyse.laws.base import flag
-from strata.model.figures import Flag, Table
+from strata.analyse.laws.base import Answers, flag
+from strata.model.figures import Table
 
 NAME, TITLE, ORDER = "unit-label", "unit label", 30
 SAYS = "a column labelled MB holds MiB"
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Columns that are binary under a decimal label."""
     for column in inference.columns(table):
         literal = column.rows[0].figures["rate"].readings[0][0]
-        if not column.unit or column.best.unit == literal:
+        if not column.unit:
+            continue
+        yield None
+        if column.best.unit == literal:
             continue
         by_letter = inference.decimal(table, column)
         proof = [

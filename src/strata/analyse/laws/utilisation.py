@@ -18,11 +18,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import bounds, flag, given, throughput, times, value
-from strata.model.figures import Flag, Table
+from strata.analyse.laws.base import Answers, bounds, flag, given, throughput, times, value
+from strata.model.figures import Table
 
 NAME, TITLE, ORDER = "utilisation", "utilisation", 50
 SAYS = "a resource is busy for more than all of the time"
@@ -30,17 +28,21 @@ TOLERANCE = 0.01
 NEXT = "Find the denominator of the share: cores, directions, servers."
 
 
-def check(table: Table) -> Iterator[Flag]:
+def check(table: Table) -> Answers:
     """Rows in which something is busier than possible."""
     for row in given(table):
         for key in row.figures:
             span = bounds(table, row, key) if key.partition(".")[0] in ("busy", "idle") else None
-            if span is not None and (span[0] > 1 + TOLERANCE or span[1] < 0):
+            if span is None:
+                continue
+            yield None
+            if span[0] > 1 + TOLERANCE or span[1] < 0:
                 text = f"{key} is {units.percent(row.figures[key].base)} of the time"
                 yield flag(row, text, broken=True, column=key, numbers={key: row.figures[key].base})
         servers, service = value(table, row, "count.servers"), bounds(table, row, "time.service")
         rate = throughput(table, row)
         if servers and service and rate:
+            yield None
             low = times(rate, service)[0] / units.NS_PER_S
             if low > servers * (1 + TOLERANCE):
                 text = f"IOPS × service time keeps {units.significant(low)} servers busy of {servers:g}"
@@ -48,6 +50,9 @@ def check(table: Table) -> Iterator[Flag]:
         link = value(table, row, "link")
         for key in ("wire.sent", "wire.received"):
             wire = bounds(table, row, key)
-            if link and wire and wire[0] > link * (1 + TOLERANCE):
+            if not link or not wire:
+                continue
+            yield None
+            if wire[0] > link * (1 + TOLERANCE):
                 text = f"{units.rate(wire[0])} in one direction on a link of {units.rate(link)}"
                 yield flag(row, text, broken=True, column=key, numbers={key: wire[0], "link": link})
