@@ -32,6 +32,7 @@ USE_CASES = {
     "check": ("check_file", "check_run"),
     "compare": ("compare_runs",),
     "imports": ("import_paths",),
+    "emit": ("emit",),
     "survey": ("survey_path",),
     "history": ("history_of", "gate_runs", "save_baseline", "list_baselines"),
     "derive": ("write_profile",),
@@ -56,7 +57,7 @@ VALUES = {
     "margin": "3%", "between_runs": "3%", "column": "BW=rate [MiB/s]", "max_events": "2000", "against": "other",
     "rwmixread": "70", "numjobs": "3", "iodepth": "3", "dedupe_percentage": "20", "buffer_compress_percentage": "20",
     "from_trace": "fio --name=a --rw=read --bs=4k", "seed": "77", "service_threads": "3", "since": "7d",
-    "settings": "fs=xfs",
+    "settings": "fs=xfs", "rounds": "5",
 }  # fmt: skip
 """Values that each option can have, and that are no default. Others: a number, or a new file."""
 
@@ -158,6 +159,12 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
         (T.CONFIG,): "--config {{}}",
     },
     "trace": {(T.LIVE,): "{dir}", (T.SAVED,): "--from {trace}"},
+    "emit": {
+        (T.USUAL,): "fio /t",
+        (T.PROFILE,): "fio /t --profile kubernetes-etcd",
+        (T.JOB,): "fio /t --job {job}",
+        (T.WORDS,): "fio /t --rw read",
+    },
     "check": {(T.FIGURES,): "{table}", (T.STORED,): "run"},
     "baseline": {
         (T.SAVE,): "save main",

@@ -47,6 +47,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("strata import results/", "read every result in a folder into the store"),
         ("strata import --dry-run --json fio.json", "what is in a file, as JSON; nothing is kept"),
     ),
+    "emit": (
+        (r"strata emit powershell 'C:\ClusterStorage\v1\t.dat'", "the standard workloads for diskspd"),
+        ("strata emit fio /mnt/new.dat --rw randread --bs 8k --iodepth 32", "one workload as a fio job file"),
+    ),
     "compare": (
         ("strata compare r-20260314", "compare a run, by the start of its id, with the newest"),
         ("strata compare r-20260314 r-20260315 --markdown changes.md", "compare two runs, for a merge request"),

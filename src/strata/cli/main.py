@@ -16,6 +16,7 @@ from strata.cli import (
     check,
     completion,
     diagnose,
+    emit,
     history,
     import_,
     lab_door,
@@ -60,6 +61,7 @@ app.command("verify")(verify.verify)
 app.command("trace")(trace.trace)
 app.command("check")(check.check)
 app.command("import")(import_.import_)
+app.command("emit")(emit.emit)
 app.command("compare")(history.compare)
 app.command("history")(history.history)
 app.command("gate")(history.gate)

@@ -137,7 +137,14 @@ def _target() -> Usages:
     )  # fmt: skip
 
 
+def _emit() -> Usages:
+    takes = _names("form where workloads size rounds runtime ramp seed counters destructive")
+    return Usages({(way,): takes | these for way, these in (CHOSEN | {WORDS: WORKLOAD}).items()})
+
+
 MEASURE, DIAGNOSE, PLAN, VERIFY, TARGET = _measure(), _diagnose(), _plan(), _verify(), _target()
+
+EMIT = _emit()
 
 TRACE = Usages({(LIVE,): _names("where command seconds max_events save json"), (SAVED,): _names("from_ json")})
 
@@ -152,6 +159,6 @@ BASELINE = Usages({
 
 TABLES = {
     "measure": MEASURE, "diagnose": DIAGNOSE, "plan": PLAN, "verify": VERIFY, "target": TARGET, "trace": TRACE,
-    "check": CHECKED, "baseline": BASELINE,
+    "check": CHECKED, "baseline": BASELINE, "emit": EMIT,
 }  # fmt: skip
 """By the name of the command. The test of all options goes through these and through the commands that have none."""

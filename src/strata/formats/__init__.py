@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from strata.formats.command_line import commands_in, program_of
+from strata.formats.diskspd import DiskspdWords, diskspd_words
 from strata.formats.diskspd_command import DiskspdCommand, workload_of_diskspd
 from strata.formats.fio import fio_command
 from strata.formats.fio_job import job_of_fio_line, workloads_of_fio_job
@@ -11,7 +12,9 @@ from strata.formats.table import numbers_not_read, read_table
 
 __all__ = [
     "DiskspdCommand",
+    "DiskspdWords",
     "commands_in",
+    "diskspd_words",
     "fio_command",
     "job_of_fio_line",
     "numbers_not_read",

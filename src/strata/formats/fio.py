@@ -1,4 +1,4 @@
-"""The fio command line that asks the same of an endpoint.
+"""The fio command line, or the sections of a job file, that ask the same of an endpoint.
 
 Plain bytes only: fio reads "Mi" as 10^6 unless told otherwise. fio's rates are for each job, Strata's for all threads
 together. What fio cannot be told (the exact block list of a raw layer with many extents) is left out and said in the
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from strata.model.access import Interlocked, Once, Strided, Zipf, Zones
 from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.fio_words import entering, grid, plain_uri, rates_of
+from strata.model.fio_words import entering, escaped, grid, plain_uri, rates_of
 from strata.model.plan import Segment, clipped
 from strata.model.workload import Cache, ClosedLoop, OpenLoop, Sync, Workload
 
@@ -22,17 +22,23 @@ def fio_command(
 ) -> str | None:
     """One command line; None where fio cannot be told (no engine for `null:`, no word for the pattern) or would write
     to a device."""
+    if endpoint.kind is EndpointKind.BLOCK and workload.rw.writes:
+        return None
+    words = fio_options(endpoint, workload, segments, ramp_s, runtime_s)
+    return None if words is None else shlex.join([*entering(endpoint), "fio", f"--name={workload.key}", *words])
+
+
+def fio_options(
+    endpoint: Endpoint, workload: Workload, segments: Sequence[Segment], ramp_s: float, runtime_s: float
+) -> list[str] | None:
+    """The options behind ``fio --name=…``; None where fio cannot be told."""
     ioengine = "io_uring" if endpoint.scheme is None else endpoint.scheme.fio
-    unknown = ioengine is None or endpoint.kind is EndpointKind.NULL
-    if unknown or (endpoint.kind is EndpointKind.BLOCK and workload.rw.writes):
+    if ioengine is None or endpoint.kind is EndpointKind.NULL:
         return None
     pattern = _pattern(workload, segments)
     if pattern is None:
         return None
     words = [
-        *entering(endpoint),
-        "fio",
-        f"--name={workload.key}",
         *pattern,
         f"--iodepth={workload.arrival.iodepth}",
         f"--numjobs={workload.threads}",
@@ -48,7 +54,7 @@ def fio_command(
     if endpoint.remote:
         words.append(f"--uri={plain_uri(endpoint.uri)}")
     else:
-        words += [f"--filename={endpoint.path}", f"--direct={int(workload.direct)}"]
+        words += [f"--filename={escaped(endpoint.path or '')}", f"--direct={int(workload.direct)}"]
         # fio has no RWF_DSYNC; O_DSYNC is the same promise for every write.
         if workload.sync is not Sync.NONE:
             words.append("--sync=dsync")
@@ -57,14 +63,14 @@ def fio_command(
             words.append(f"--invalidate={int(workload.cache is Cache.COLD)}")
         if workload.cache is Cache.WARM:
             words.append("--pre_read=1")
-        if endpoint.kind is EndpointKind.BLOCK:
+        if endpoint.kind is EndpointKind.BLOCK and not workload.rw.writes:
             words.append("--readonly")
     if workload.rwmixread is not None:
         words.append(f"--rwmixread={workload.rwmixread}")
     if workload.rw.carries:
         words.append("--refill_buffers")
     arrival = _arrival(workload)
-    return None if arrival is None else shlex.join(words + _data(workload) + arrival)
+    return None if arrival is None else words + _data(workload) + arrival
 
 
 def _pattern(workload: Workload, segments: Sequence[Segment]) -> list[str] | None:

@@ -35,7 +35,7 @@ NOT_OF_THE_WORKLOAD = frozenset(
         "group_reporting", "hipri", "invalidate", "ioengine", "iodepth_batch", "iodepth_batch_complete",
         "iodepth_batch_complete_max", "iodepth_batch_complete_min", "iodepth_batch_submit", "iodepth_low",
         "iopsavgtime", "lat_percentiles", "log_avg_msec", "log_hist_msec", "log_max_value", "loops", "mem", "name",
-        "new_group", "nice", "output", "output-format", "percentile_list", "pre_read", "prio", "prioclass",
+        "new_group", "nice", "output", "output-format", "overwrite", "percentile_list", "pre_read", "prio", "prioclass",
         "randrepeat", "ramp_time", "registerfiles", "rate_cycle", "runtime", "slat_percentiles", "sqthread_poll",
         "startdelay", "status-interval", "stonewall", "thread", "time_based", "timeout", "unified_rw_reporting",
         "unlink", "uri", "wait_for", "write_bw_log", "write_hist_log", "write_iops_log", "write_lat_log",

@@ -17,6 +17,11 @@ def grid(segment: Segment, bs: int) -> tuple[int, int]:
     return segment.target + first - segment.start, blocks
 
 
+def escaped(path: str) -> str:
+    """A file's name as fio takes it: it splits names at colons."""
+    return path.replace(":", "\\:")
+
+
 def rates_of(workload: Workload) -> tuple[int, int] | None:
     """Reads and writes a second of one thread of an open loop: fio's rate is of each. None where they are not whole."""
     assert isinstance(workload.arrival, OpenLoop), "a closed loop has no rate"

@@ -41,7 +41,7 @@ def _file(one: FileOutcome, width: int, paint: Paint) -> Iterator[str]:
     tool = f"{found.tool} {found.version}".strip()
     title = f"{clean(one.path)} · {clean(tool)} · {figures.plural(len(found.cells), 'cell')}"
     if found.counters:
-        title += f" · {figures.plural(len(found.counters), 'counter series')}"
+        title += f" · {figures.plural(len(found.counters), 'counter')}"
     yield from (paint(x, "bold") for x in wrap(title, width, "", "  "))
     for cell in found.cells[:CELLS_SHOWN]:
         yield from _cell(cell, width)

@@ -13,7 +13,7 @@ from strata.engine.port import Request
 from strata.model import cluster_uri
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.fio_words import grid, plain_uri, rates_of
+from strata.model.fio_words import escaped, grid, plain_uri, rates_of
 from strata.model.plan import Segment
 from strata.model.workload import OpenLoop, Sync, Workload
 
@@ -237,8 +237,7 @@ def _ioengine(request: Request, ioengine: str, filename: str) -> list[str]:
     if endpoint.kind is EndpointKind.GLUSTER:
         there = cluster_uri.gluster(endpoint.uri)
         said += [f"--volume={there.volume}", f"--brick={there.host}"]
-        # fio splits names at colons.
-        filename = there.path.replace(":", "\\:")
+        filename = escaped(there.path)
     said += [f"--filename={filename}", f"--direct={int(w.direct)}"]
     said.append(f"--sync={'dsync' if w.sync is Sync.DSYNC else '0'}")
     if ioengine == "io_uring":

@@ -252,20 +252,28 @@ def _set_target(target: DiskspdTarget, name: str, value: str, low: str) -> None:
 
 
 def read(source: Source) -> Imported:
-    """One cell for each time span that has results."""
-    reader = _Reader()
+    """One cell for each time span that has results; a file may hold the results of several commands."""
+    readers = [_Reader()]
     for number, line in enumerate(source.text().split("\n"), 1):
-        reader.take(number, line)
-    notes, left = reader.notes, reader.left
-    cells = [cell for found in reader.found if (cell := _cell(reader, found)) is not None]
+        if readers[-1].found and line.lower().startswith("command line:"):
+            if len(readers) >= SPANS_MOST:
+                raise Misread(f"more than {SPANS_MOST} results", number)
+            readers.append(_Reader())
+        readers[-1].take(number, line)
+    reader, several = readers[0], len(readers) > 1
+    cells = [
+        cell.model_copy(update={"name": f"result {n}, {cell.name}"} if several else {})
+        for n, one in enumerate(readers, 1) for found in one.found if (cell := _cell(one, found)) is not None
+    ]  # fmt: skip
     settings: dict[str, float] = {}
     first = reader.asked.get(reader.found[0].number if reader.found else 1)
     if first is not None:
         settings |= {} if first.ramp is None else {"ramp_s": first.ramp}
         settings |= {} if first.seconds is None else {"runtime_s": first.seconds}
-    sizes = {r.size for f in reader.found for rows in f.rows.values() for r in rows if r.size}
+    sizes = {r.size for one in readers for f in one.found for rows in f.rows.values() for r in rows if r.size}
     if len(sizes) == 1:
         settings["file_bytes"] = sizes.pop()
+    notes = [note for one in readers for note in one.notes]
     old = any(re.search(r"\bMB/s\b", line) for line in source.head.split("\n") if line.lower().startswith("thread"))
     if old:
         notes.append("MB/s is 2^20 bytes a second here: bytes ÷ time says so")
@@ -278,7 +286,7 @@ def read(source: Source) -> Imported:
         started_unix_ns=reader.started,
         settings=settings,
         notes=tuple(dict.fromkeys(notes)),
-        left_out=tuple(dict.fromkeys(left)),
+        left_out=tuple(dict.fromkeys(why for one in readers for why in one.left)),
     )
 
 

@@ -1,0 +1,53 @@
+"""A fio job file: one section a measurement, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata.errors import UsageError
+from strata.formats.fio import fio_options
+from strata.formats.scripts import Measurement, Script, refuse
+from strata.model.endpoint import Endpoint
+from strata.model.plan import Segment
+
+NAME, TITLE = "fio", "a fio job file"
+_REFUSED = set("$\"'#;\\")
+"""fio takes these for variables, quotes and comments, and has no way to write them in a job file."""
+
+
+def write(script: Script) -> str:
+    """See the module."""
+    lines = [f"; {line}" for line in script.head]
+    lines += ["; Run it with: fio --output-format=json --output=results.json JOBFILE"]
+    if not script.device:
+        lines.append(f"; fio creates {script.target} where it is not there, and OVERWRITES it if it is.")
+    return "\n".join([*lines, *job(script), ""])
+
+
+def job(script: Script) -> Iterator[str]:
+    """The lines of the job file itself. Raises `UsageError`."""
+    if set(script.target) & _REFUSED or script.target != script.target.strip():
+        why = "fio's job files have no way to write this name"
+        raise UsageError("cannot be written for", "fio", why, f"give a path without {' '.join(sorted(_REFUSED))}")
+    sections = {m.name: _section(script, m) for m in script.measurements}
+    keys = {m.name: m.workload.key for m in script.measurements}
+    refuse("fio", {keys[name]: ["fio has no words for it"] for name, found in sections.items() if found is None})
+    yield from ("[global]", "stonewall", "overwrite=1", "")
+    for name, words in sections.items():
+        yield f"[{name}]"
+        # A word without a value is a switch, which fio's results repeat without saying that it is on.
+        yield from (word.removeprefix("--") + "=1" * ("=" not in word) for word in words or ())
+        yield ""
+
+
+def _section(script: Script, one: Measurement) -> list[str] | None:
+    """The options; None where fio has no words for the workload."""
+    kind = "block" if script.device else "file"
+    endpoint = Endpoint.parse(f"{kind}:/target").model_copy(update={"path": script.target})
+    whole = (Segment(start=0, length=script.size, target=0),)
+    words = fio_options(endpoint, one.workload, whole, script.ramp_s, script.runtime_s)
+    if words is None:
+        return None
+    # `readonly` is a word of the command line alone; fio's buffers are random without being filled anew.
+    aside = {"--readonly"} | ({"--refill_buffers"} if one.workload.data is None else set())
+    return [*(w for w in words if w not in aside), f"--randseed={one.workload.seed}"]

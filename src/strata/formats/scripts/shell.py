@@ -1,0 +1,63 @@
+"""A shell script that runs a fio job file, with the system's counters beside it."""
+
+from __future__ import annotations
+
+import shlex
+
+from strata.formats.scripts import Script
+from strata.formats.scripts.fio import job
+
+NAME, TITLE = "shell", "a shell script that runs fio and collects counters"
+_END = "END OF THE JOB FILE"
+
+
+def write(script: Script) -> str:
+    """See the module."""
+    lines = ["#!/bin/sh", *(f"# {line}" for line in script.head), *_BEGIN.splitlines()]
+    lines.insert(lines.index("@target"), f"target={shlex.quote(script.target)}")
+    lines.remove("@target")
+    lines += [] if script.device else _OWN_FILE.splitlines()
+    lines += _ENVIRONMENT.splitlines()
+    lines += _COUNTERS.splitlines() if script.counters else []
+    lines += [f"fio --output-format=json --output=\"$out/fio.json\" - <<'{_END}'", *job(script), _END]
+    lines += ['echo "results: $out"', ""]
+    return "\n".join(lines)
+
+
+_BEGIN = """\
+# Usage: sh THIS [FOLDER]   results go into FOLDER, which is made (default: strata-results), what
+# it ran on into FOLDER.environment.txt
+set -eu
+out=${1:-strata-results}
+@target
+fail() { printf 'error: %s\\n' "$1" >&2; exit "$2"; }
+command -v fio > /dev/null || fail 'fio is not installed' 1
+mkdir -- "$out" || fail "the folder $out is there already, or cannot be made" 5
+made= watching=
+clean() {
+  [ -z "$watching" ] || kill "$watching" 2> /dev/null || :
+  [ -z "$made" ] || rm -f -- "$target"
+}
+trap clean EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+"""
+_OWN_FILE = """\
+# The file is made anew: what is there already is not touched.
+if [ -e "$target" ] || [ -L "$target" ]; then fail "$target is there already: it is not overwritten" 5; fi
+(set -C; : > "$target") || fail "$target cannot be made" 5
+made=yes
+"""
+_ENVIRONMENT = """\
+{
+  date -u; uname -a; fio --version
+  command -v lsblk > /dev/null && lsblk -o NAME,TYPE,SIZE,ROTA,SCHED,MODEL,MOUNTPOINTS
+  cat /proc/meminfo /proc/cmdline
+} > "$out.environment.txt" 2>&1 || true
+"""
+_COUNTERS = """\
+if command -v iostat > /dev/null; then
+  LC_ALL=C iostat -x -t -y 1 > "$out/iostat.txt" 2>&1 &
+  watching=$!
+fi
+"""
