@@ -37,6 +37,8 @@ CORE = ROOT / "src" / "strata" / "_core.abi3.so"
 SECONDS_OF_FUZZING = 20
 SECONDS_OF_QUICK = 50
 """No test begins later; the last one may need its time."""
+WORKERS = str(2 * min(len(os.sched_getaffinity(0)), 8))
+"""Tests that share the machine: two for each core, because half of their time they wait for a measurement or a server."""
 NO_PEERS = "not root and not peer and not browser and not postgres and not alone and not slow"
 PACKAGES = (ROOT / "src", ROOT / "lab" / "src")
 """Where `strata` and `strata_lab` lie."""
@@ -143,7 +145,7 @@ def cmd_test(args: list[str]) -> int:
         status |= subprocess.call(["cargo", "test", "--locked", "--workspace", "--quiet"], cwd=ROOT)
         status |= others.result()
     # What judges its own measurements has the machine to itself; the rest shares it.
-    shared = ["-n", "2", "--dist", "worksteal", "--durations=15", "-m", "not alone"]
+    shared = ["-n", WORKERS, "--dist", "worksteal", "--durations=15", "-m", "not alone"]
     for words in [args] if args else (shared, ["--durations=15", "-m", "alone", *ALONE]):
         say(shlex.join(["pytest", *words]))
         status |= subprocess.call([BIN / "python", "-m", "pytest", *words], cwd=ROOT)
