@@ -33,6 +33,7 @@ USE_CASES = {
     "compare": ("compare_runs",),
     "imports": ("import_paths",),
     "emit": ("emit",),
+    "export": ("export",),
     "survey": ("survey_path",),
     "history": ("history_of", "gate_runs", "save_baseline", "list_baselines"),
     "derive": ("write_profile",),
@@ -57,7 +58,7 @@ VALUES = {
     "margin": "3%", "between_runs": "3%", "column": "BW=rate [MiB/s]", "max_events": "2000", "against": "other",
     "rwmixread": "70", "numjobs": "3", "iodepth": "3", "dedupe_percentage": "20", "buffer_compress_percentage": "20",
     "from_trace": "fio --name=a --rw=read --bs=4k", "seed": "77", "service_threads": "3", "since": "7d",
-    "settings": "fs=xfs", "rounds": "5",
+    "settings": "fs=xfs", "rounds": "5", "table": "rounds",
 }  # fmt: skip
 """Values that each option can have, and that are no default. Others: a number, or a new file."""
 
@@ -175,7 +176,8 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
 }
 
 ONE_WAY = {
-    "survey": "{dir}", "import": "{table}", "compare": "a b", "history": "--all", "gate": "", "report": "",
+    "survey": "{dir}", "import": "{table}", "export": "csv", "compare": "a b", "history": "--all", "gate": "",
+    "report": "",
     "explain": "", "runs": "", "runs delete": "run --yes", "clean": "",
     "lab up": "local", "lab down": "", "lab grow": "", "lab list": "", "lab status": "", "lab shell": "node",
     "lab exec": "node ls", "lab inject": "slow-wire", "lab selftest": "",

@@ -51,6 +51,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         (r"strata emit powershell 'C:\ClusterStorage\v1\t.dat'", "the standard workloads for diskspd"),
         ("strata emit fio /mnt/new.dat --rw randread --bs 8k --iodepth 32", "one workload as a fio job file"),
     ),
+    "export": (
+        ("strata export csv", "the cells of the newest run, for a spreadsheet"),
+        ("strata export jsonl r-20260314 r-20260315 --table rounds", "every round of two runs"),
+    ),
     "compare": (
         ("strata compare r-20260314", "compare a run, by the start of its id, with the newest"),
         ("strata compare r-20260314 r-20260315 --markdown changes.md", "compare two runs, for a merge request"),

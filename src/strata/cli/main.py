@@ -17,6 +17,7 @@ from strata.cli import (
     completion,
     diagnose,
     emit,
+    export,
     history,
     import_,
     lab_door,
@@ -62,6 +63,7 @@ app.command("trace")(trace.trace)
 app.command("check")(check.check)
 app.command("import")(import_.import_)
 app.command("emit")(emit.emit)
+app.command("export")(export.export)
 app.command("compare")(history.compare)
 app.command("history")(history.history)
 app.command("gate")(history.gate)

@@ -73,6 +73,22 @@ def fio_options(
     return None if arrival is None else words + _data(workload) + arrival
 
 
+def job_options(
+    endpoint: Endpoint, workload: Workload, segments: Sequence[Segment], ramp_s: float, runtime_s: float
+) -> dict[str, str] | None:
+    """The same by their names, as a job file has them and fio's results repeat them; None where fio cannot be told.
+
+    Without words of the command line alone. fio's buffers are random without being filled anew for each write.
+    """
+    words = fio_options(endpoint, workload, segments, ramp_s, runtime_s)
+    if words is None:
+        return None
+    aside = {"readonly"} | ({"refill_buffers"} if workload.data is None else set())
+    parts = (word.removeprefix("--").partition("=") for word in words)
+    # A switch without a value is not told from one that is off where fio repeats it.
+    return {key: value or "1" for key, _, value in parts if key not in aside}
+
+
 def _pattern(workload: Workload, segments: Sequence[Segment]) -> list[str] | None:
     """Direction, order and sizes; None where fio has no words for them."""
     order, rw = workload.order, workload.rw.value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata.errors import UsageError
-from strata.formats.fio import fio_options
+from strata.formats.fio import job_options
 from strata.formats.scripts import Measurement, Script, refuse
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
@@ -34,20 +34,13 @@ def job(script: Script) -> Iterator[str]:
     refuse("fio", {keys[name]: ["fio has no words for it"] for name, found in sections.items() if found is None})
     yield from ("[global]", "stonewall", "overwrite=1", "")
     for name, words in sections.items():
-        yield f"[{name}]"
-        # A word without a value is a switch, which fio's results repeat without saying that it is on.
-        yield from (word.removeprefix("--") + "=1" * ("=" not in word) for word in words or ())
-        yield ""
+        yield from (f"[{name}]", *(f"{key}={value}" for key, value in (words or {}).items()), "")
 
 
-def _section(script: Script, one: Measurement) -> list[str] | None:
+def _section(script: Script, one: Measurement) -> dict[str, str] | None:
     """The options; None where fio has no words for the workload."""
     kind = "block" if script.device else "file"
     endpoint = Endpoint.parse(f"{kind}:/target").model_copy(update={"path": script.target})
     whole = (Segment(start=0, length=script.size, target=0),)
-    words = fio_options(endpoint, one.workload, whole, script.ramp_s, script.runtime_s)
-    if words is None:
-        return None
-    # `readonly` is a word of the command line alone; fio's buffers are random without being filled anew.
-    aside = {"--readonly"} | ({"--refill_buffers"} if one.workload.data is None else set())
-    return [*(w for w in words if w not in aside), f"--randseed={one.workload.seed}"]
+    words = job_options(endpoint, one.workload, whole, script.ramp_s, script.runtime_s)
+    return None if words is None else words | {"randseed": str(one.workload.seed)}
