@@ -37,7 +37,7 @@ class MeasuredRun:
 
 
 @dataclass(frozen=True)
-class Column:
+class ExportColumn:
     """``key`` for programs, ``heading`` for people and for `strata check`."""
 
     key: str
@@ -48,7 +48,7 @@ class Column:
 class ExportTable:
     """``rows`` have a field for each of the columns."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[ExportColumn, ...]
     rows: Callable[[MeasuredRun], Iterator[tuple[Field, ...]]]
 
     def every(self, runs: Sequence[MeasuredRun]) -> Iterator[tuple[Field, ...]]:
@@ -56,10 +56,10 @@ class ExportTable:
         return (row for run in runs for row in self.rows(run))
 
 
-def _columns(text: str) -> tuple[Column, ...]:
+def _columns(text: str) -> tuple[ExportColumn, ...]:
     """``key = heading`` a line; a key alone is its own heading."""
     parts = [line.partition("=") for line in text.split("\n") if line.strip()]
-    return tuple(Column(key.strip(), heading.strip() or key.strip()) for key, _, heading in parts)
+    return tuple(ExportColumn(key.strip(), heading.strip() or key.strip()) for key, _, heading in parts)
 
 
 _WHERE = """
@@ -188,9 +188,9 @@ def _intervals(of: MeasuredRun) -> Iterator[tuple[Field, ...]]:
 
 def _counters(of: MeasuredRun) -> Iterator[tuple[Field, ...]]:
     for cell in of.analysis.cells:
-        for name, value in cell.counters.items():
-            counter, _, labels = name.partition("{")
-            yield (*_where(of, cell.layer, cell.workload), counter, labels.removesuffix("}") or None, value)
+        for name, labels, value in cell.readings.every():
+            where = ", ".join(f"{label}={of_it}" for label, of_it in labels.items())
+            yield (*_where(of, cell.layer, cell.workload), name, where or None, value)
 
 
 TABLES: dict[str, ExportTable] = {

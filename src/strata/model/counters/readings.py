@@ -12,7 +12,7 @@ takes one apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -91,6 +91,10 @@ class Readings:
                 for metric, node, labels, value in found
             }
         )
+
+    def every(self) -> Iterator[tuple[str, Mapping[str, str], float]]:
+        """(name, labels, value) of all that was read, known here or not."""
+        return ((name, labels, value) for name, some in self._by_metric.items() for labels, value in some)
 
     def of(self, counter: Counter, **where: str | None) -> tuple[Reading, ...]:
         """Every series of the counter. A sum kept beside its things is not among them, unless it is asked for."""
