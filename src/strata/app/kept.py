@@ -165,9 +165,10 @@ PORT = 10809
 def repeat_commands(run: Run) -> tuple[tuple[str, str], ...]:
     """(what it repeats, the command), in the order in which they have to be typed.
 
-    fio's are for one round of a cell. They need the test file to be there, and the servers that Strata had started.
+    fio's and diskspd's are for one round of a cell, where they have words for it. They need the test file to be there,
+    and the servers that Strata had started.
     """
-    from strata.formats import fio_command
+    from strata.formats import diskspd_line, fio_command
 
     lines: list[tuple[str, str]] = []
     if run.environment.called_again:
@@ -203,7 +204,8 @@ def repeat_commands(run: Run) -> tuple[tuple[str, str], ...]:
         segments = run.data.segments.get(cell.layer, ())
         if cell.skip is None and segments:
             times = run.plan.ramp_s, run.plan.runtime_s
-            command = fio_command(endpoints[cell.layer], cell.workload, segments, *times)
-            if command is not None:
-                lines.append((f"{cell.layer} · {cell.workload.label}", command))
+            asked = endpoints[cell.layer], cell.workload, segments, *times
+            for tool, command in (("fio", fio_command(*asked)), ("diskspd", diskspd_line(*asked))):
+                if command is not None:
+                    lines.append((f"{cell.layer} · {cell.workload.label} · {tool}", command))
     return tuple(lines)

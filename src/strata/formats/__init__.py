@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from strata.formats.command_line import commands_in, program_of
-from strata.formats.diskspd import DiskspdWords, diskspd_words
+from strata.formats.diskspd import DiskspdWords, diskspd_line, diskspd_words
 from strata.formats.diskspd_command import DiskspdCommand, workload_of_diskspd
 from strata.formats.fio import fio_command
 from strata.formats.fio_job import job_of_fio_line, workloads_of_fio_job
@@ -14,6 +14,7 @@ __all__ = [
     "DiskspdCommand",
     "DiskspdWords",
     "commands_in",
+    "diskspd_line",
     "diskspd_words",
     "fio_command",
     "job_of_fio_line",

@@ -7,10 +7,14 @@ with ``i``), and begins all threads of a sequence at one place unless ``-T`` say
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from strata.model.access import Interlocked, Strided, Zones
+from strata.model.access import ByteRange, Interlocked, Strided, Zones
+from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.fio_words import entering
+from strata.model.plan import Segment, clipped
 from strata.model.workload import Cache, ClosedLoop, Limits, Sync, Workload
 
 NS_PER_MS = 1_000_000
@@ -26,6 +30,23 @@ class DiskspdWords:
     words: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+
+def diskspd_line(
+    endpoint: Endpoint, workload: Workload, segments: Sequence[Segment], ramp_s: float, runtime_s: float
+) -> str | None:
+    """One command line; None where diskspd cannot be told, reaches no such endpoint, or would write to a device."""
+    local = endpoint.kind in (EndpointKind.FILE, EndpointKind.BLOCK) and endpoint.path is not None
+    used = clipped(segments, workload.range)
+    if not local or not used or (endpoint.kind is EndpointKind.BLOCK and workload.rw.writes):
+        return None
+    # One contiguous range, as fio's command has it.
+    whole = ByteRange(start=min(s.target for s in used), length=sum(s.length for s in used))
+    made = diskspd_words(workload.model_copy(update={"range": whole}), whole.start + (whole.length or 0))
+    if made.complaints:
+        return None
+    words = ["diskspd", *made.words, "-L", *timed(ramp_s, runtime_s), str(endpoint.path)]
+    return shlex.join([*entering(endpoint), *words])
 
 
 def diskspd_words(workload: Workload, size: int) -> DiskspdWords:

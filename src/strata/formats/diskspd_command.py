@@ -76,7 +76,7 @@ class _Said:
 def workload_of_diskspd(arguments: Sequence[str]) -> DiskspdCommand:
     """The workload that the words behind ``diskspd`` ask of one of their targets."""
     made = DiskspdCommand()
-    options = [a for a in arguments if a[:1] in "-/" and len(a) > 1]
+    options = [a for a in arguments if _is_option(a)]
     made.targets = tuple(a for a in arguments if a not in options)
     said = _Said(block=BLOCK, into=made)
     # Sizes in blocks mean the block size wherever it stands.
@@ -94,6 +94,11 @@ def workload_of_diskspd(arguments: Sequence[str]) -> DiskspdCommand:
             made.complaints.append(f"{option}: {e}")
     _together(said)
     return made
+
+
+def _is_option(word: str) -> bool:
+    """``-b8K``, or ``/b8K`` as on Windows; ``/mnt/t.dat`` is a target (zones alone have a slash of their own)."""
+    return len(word) > 1 and (word[0] == "-" or (word[0] == "/" and ("/" not in word[1:] or word.startswith("/rd"))))
 
 
 def _together(said: _Said) -> None:

@@ -10,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from results_of import read_bytes
 
-from strata.formats import diskspd_words, workload_of_diskspd
+from strata.formats import diskspd_line, diskspd_words, program_of, workload_of_diskspd
+from strata.model.access import ByteRange
+from strata.model.endpoint import Endpoint
+from strata.model.plan import Segment, clipped
 from strata.model.workload import Workload
 from strata.plan.words import workload_from_words
 
@@ -97,3 +100,27 @@ def test_what_diskspd_has_no_words_for_is_said(words: dict[str, Any]) -> None:
 def test_threads_of_a_sequence_get_their_own_parts_and_that_is_said() -> None:
     made = diskspd_words(workload_from_words(rw="read", bs=64 * KIB, threads=4), SIZE)
     assert f"-T{SIZE // 4}" in made.words and made.notes
+
+
+WHOLE = (Segment(start=0, length=16 << 20, target=1 << 20),)
+
+
+@given(workloads())
+def test_the_command_of_a_cell_reads_the_bytes_that_the_cell_read(workload: Workload) -> None:
+    said = diskspd_line(Endpoint.parse("file:/mnt/a b"), workload, WHOLE, 0.25, 1.0)
+    assert said is not None
+    program, words = program_of(said) or ("", [])
+    again = workload_of_diskspd(words)
+    assert program == "diskspd" and again.targets == ("/mnt/a b",) and not again.complaints
+    piece = clipped(WHOLE, workload.range)
+    expected = ByteRange(start=piece[0].target, length=piece[0].length)
+    read = workload_from_words(**again.words)
+    assert read.range == expected
+    assert read.model_copy(update={"range": None}) == workload.model_copy(update={"range": None})
+
+
+def test_diskspd_is_asked_of_no_server_and_writes_to_no_device() -> None:
+    read, write = (workload_from_words(rw=rw, bs=4096) for rw in ("randread", "randwrite"))
+    assert diskspd_line(Endpoint.parse("nbd://host/x"), read, WHOLE, 0, 1) is None
+    assert diskspd_line(Endpoint.parse("block:/dev/x"), write, WHOLE, 0, 1) is None
+    assert diskspd_line(Endpoint.parse("block:/dev/x"), read, WHOLE, 0, 1) is not None
