@@ -24,6 +24,8 @@ BROKEN: dict[str, str] = {
     "faster-than-below": "layer,below,iops,caching\ndisk,,1000,off\nshare,disk,1200,off\n",
     "cache": "file,cache,caching\n1G,4G,on\n",
     "scaling": "threads,iops\n1,1000\n2,2500\n",
+    "larger": "size,depth,iops\n512,8,1000\n4K,8,1300\n",
+    "copied": "pattern,size,iops,time.mean [us]\nrand read,4K,12345,647.9\nrand read,8K,12345,647.9\n",
     "pinned": "# pinned = 0\ncpu,busy [%]\n0,20\n1,40\n",
     "cost": "# clock [GHz] = 2\n# cores = 16\nbusy [%],rate [MB/s],cost\n50,1000,8\n",
     "change": "before,after,change [%]\n200,250,20\n",
@@ -79,6 +81,16 @@ HOLDS: dict[str, tuple[str, ...]] = {
     "faster-than-below": ("layer,below,iops,caching\ndisk,,1000,off\nshare,disk,1040,off\n",),
     "cache": ("file,cache,caching\n1G,4G,off\n", "file,cache,caching\n8G,4G,on\n", "reached\n0.98\n"),
     "scaling": ("threads,iops\n1,1000\n2,1990\n", "threads,size,iops\n1,4K,1000\n2,8K,3000\n"),
+    "larger": (
+        "size,depth,iops\n512,8,1000\n4K,8,1100\n",
+        "size,depth,iops\n4K,8,1000\n8K,16,1900\n",
+        "pattern,size,iops\nrand read,4K,100\nseq read,8K,900\n",
+    ),
+    "copied": (
+        "pattern,size,iops,time.mean [us]\nrand read,4K,12345,647.9\nrand read,8K,12346,647.9\n",
+        "pattern,size,iops,time.mean [us]\nrand read,4K,500,20\nrand read,8K,500,20\n",
+        "pattern,size,thread,iops,time.mean [us]\nrand read,4K,0,12345,647.9\nrand read,4K,total,12345,647.9\n",
+    ),
     "pinned": ("# pinned = 1\ncpu,busy [%]\n0,20\n1,40\n", "cpu,busy [%]\n0,20\n1,40\n"),
     "cost": ("# clock [GHz] = 2\n# cores = 16\nbusy [%],rate [MB/s],cost\n50,1000,16\n",),
     "change": (
