@@ -59,7 +59,7 @@ def worth_words(result: MatrixResult) -> str:
     halves = sorted(share(c) for c in known)
     smoothed = sum(c.given is Given.SMOOTHED for c in known)
     middle, high = halves[len(halves) // 2], halves[min(len(halves) - 1, int(0.95 * len(halves)))]
-    said = f"{figures.plural(len(known), 'cell')}, {smoothed} of them smoothed; 95 % intervals: half of the cells"
+    said = f"{figures.plural(len(known), 'cell')}, {smoothed} of them smoothed; 95 % intervals: half of the cells "
     said += f"within ±{figures.percent(middle)}, 95 % within ±{figures.percent(high)}"
     return f"{said}; ended by {result.ended}"
 
