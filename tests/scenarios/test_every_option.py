@@ -34,6 +34,7 @@ USE_CASES = {
     "imports": ("import_paths",),
     "emit": ("emit",),
     "export": ("export",),
+    "schemas": ("schema",),
     "survey": ("survey_path",),
     "history": ("history_of", "gate_runs", "save_baseline", "list_baselines"),
     "derive": ("write_profile",),
@@ -177,7 +178,7 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
 
 ONE_WAY = {
     "survey": "{dir}", "import": "{table}", "export": "csv", "compare": "a b", "history": "--all", "gate": "",
-    "report": "",
+    "report": "", "schema": "report",
     "explain": "", "runs": "", "runs delete": "run --yes", "clean": "",
     "lab up": "local", "lab down": "", "lab grow": "", "lab list": "", "lab status": "", "lab shell": "node",
     "lab exec": "node ls", "lab inject": "slow-wire", "lab selftest": "",

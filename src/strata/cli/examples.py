@@ -51,6 +51,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         (r"strata emit powershell 'C:\ClusterStorage\v1\t.dat'", "the standard workloads for diskspd"),
         ("strata emit fio /mnt/new.dat --rw randread --bs 8k --iodepth 32", "one workload as a fio job file"),
     ),
+    "schema": (
+        ("strata schema", "the documents that there are"),
+        ("strata schema report", "the JSON Schema of a report"),
+    ),
     "export": (
         ("strata export csv", "the cells of the newest run, for a spreadsheet"),
         ("strata export jsonl r-20260314 r-20260315 --table rounds", "every round of two runs"),

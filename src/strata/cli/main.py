@@ -24,6 +24,7 @@ from strata.cli import (
     measure,
     reports,
     runs,
+    schema,
     survey,
     target,
     trace,
@@ -73,6 +74,7 @@ app.command("explain")(reports.explain)
 app.add_typer(runs.runs)
 app.command("target")(target.target)
 app.command("clean")(reports.clean)
+app.command("schema")(schema.schema)
 lab_door.add_to(app)
 
 

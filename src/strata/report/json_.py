@@ -1,7 +1,7 @@
 """A report as JSON for programs: stable keys, base units, the unit in the key or in the estimate itself.
 
 ``verdict.kind``, ``verdict.layer``, ``verdict.cause``, ``verdict.confidence``, ``findings[]`` and
-``ruled_out[]`` are promised to stay. The shape is published as a JSON Schema by `schema`.
+``ruled_out[]`` are promised to stay. The shape is published as a JSON Schema (``strata schema``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from strata.model.analysis import CellSummary, Check, Comparison, Generator, NoiseFloor, Remote
 from strata.model.base import Value
@@ -27,6 +27,7 @@ from strata.report.paragraph import paragraph
 
 SCHEMA: Literal["strata.report/1"] = "strata.report/1"
 SURVEY_SCHEMA = "strata.survey/1"
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class RunPart(Value):
@@ -126,10 +127,22 @@ def render(report: Report) -> str:
     return document(report).model_dump_json(indent=2)
 
 
-def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of what `render` prints."""
-    made = Document.model_json_schema(mode="serialization")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+def schema_of(document: type[BaseModel], name: str) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a document ``strata.NAME/1`` that is the value itself."""
+    made = document.model_json_schema(mode="serialization")
+    made["properties"]["schema"] = {"const": f"strata.{name}/1"}
+    return {"$schema": _DIALECT, **made, "title": f"strata.{name}/1"}
+
+
+def part_schema(part: type[BaseModel], name: str) -> dict[str, Any]:
+    """The same of a document that has the value under its name (`render_part`)."""
+    inner = part.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
+    defs = inner.pop("$defs", {}) | {part.__name__: inner}
+    return {
+        "$schema": _DIALECT, "title": f"strata.{name}/1", "type": "object", "required": ["schema", name],
+        "properties": {"schema": {"const": f"strata.{name}/1"}, name: {"$ref": f"#/$defs/{part.__name__}"}},
+        "$defs": defs,
+    }  # fmt: skip
 
 
 def render_part(name: str, key: str, part: Value | Iterable[Value | Path | str]) -> str:

@@ -8,65 +8,26 @@ from typing import Any
 
 import golden_file
 import pytest
+from json_schema import problems
 from sample_report import build
 
+from strata.app import schemas
 from strata.model.remembered import RunHead
 from strata.report import json_, markdown
 
-
-def problems(value: Any, schema: dict[str, Any], root: dict[str, Any], at: str = "$") -> list[str]:
-    """The part of JSON Schema that the published schema uses."""
-    if "$ref" in schema:
-        return problems(value, root["$defs"][schema["$ref"].rsplit("/", 1)[1]], root, at)
-    for key in ("anyOf", "oneOf"):
-        if key in schema:
-            tried = [problems(value, option, root, at) for option in schema[key]]
-            return [] if any(not t for t in tried) else [f"{at}: fits none of {key}: {tried}"]
-    found: list[str] = []
-    if "const" in schema and value != schema["const"]:
-        found.append(f"{at}: {value!r} is not {schema['const']!r}")
-    if "enum" in schema and value not in schema["enum"]:
-        found.append(f"{at}: {value!r} is not one of {schema['enum']}")
-    types = {
-        "object": dict,
-        "array": list,
-        "string": str,
-        "integer": int,
-        "number": (int, float),
-        "boolean": bool,
-        "null": type(None),
-    }
-    kind = schema.get("type")
-    if kind is not None and (not isinstance(value, types[kind]) or (isinstance(value, bool) and kind != "boolean")):
-        return [*found, f"{at}: {type(value).__name__} is no {kind}"]
-    if isinstance(value, dict):
-        known = schema.get("properties", {})
-        found += [f"{at}: lacks {k}" for k in schema.get("required", []) if k not in value]
-        for key, item in value.items():
-            if key in known:
-                found += problems(item, known[key], root, f"{at}.{key}")
-            elif schema.get("additionalProperties") is False:
-                found.append(f"{at}: {key} is not in the schema")
-            elif isinstance(schema.get("additionalProperties"), dict):
-                found += problems(item, schema["additionalProperties"], root, f"{at}.{key}")
-    if isinstance(value, list):
-        inner = schema.get("prefixItems")
-        for i, item in enumerate(value):
-            of = inner[i] if inner and i < len(inner) else schema.get("items", {})
-            found += problems(item, of if isinstance(of, dict) else {}, root, f"{at}[{i}]")
-    return found
+SCHEMA = json.loads(schemas.schema("report"))
 
 
 def test_json_fits_its_published_schema_and_loads_back() -> None:
     text = json_.render(build())
-    assert problems(json.loads(text), json_.schema(), json_.schema()) == []
+    assert problems(json.loads(text), SCHEMA, SCHEMA) == []
     assert json_.Document.model_validate_json(text) == json_.document(build())
 
 
 @pytest.mark.parametrize("spoil", [{"verdict": None}, {"schema": "strata.report/2"}, {"surprise": 1}, {"findings": {}}])
 def test_the_schema_refuses_what_is_not_a_report(spoil: dict[str, Any]) -> None:
     value = {**json.loads(json_.render(build())), **spoil}
-    assert problems(value, json_.schema(), json_.schema())
+    assert problems(value, SCHEMA, SCHEMA)
 
 
 def test_json_keeps_the_promised_keys() -> None:
