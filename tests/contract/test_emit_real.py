@@ -43,19 +43,19 @@ def test_the_shell_s_results_are_the_same_workloads_again_and_nothing_else_is_le
     assert all(cell.sides for cell in cells)
 
 
-@pytest.mark.parametrize("there", ["file", "link", "folder of results"])
+@pytest.mark.parametrize("there", ["t.dat", "link", "res", "res.environment.txt"])
 def test_what_is_there_already_is_not_touched(tmp_path: Path, there: str) -> None:
     target = tmp_path / "t.dat"
     script = emitted("shell", target)
     if there == "link":
         target.symlink_to(tmp_path / "elsewhere")
     else:
-        (target if there == "file" else tmp_path / "res").write_text("mine")
+        (tmp_path / there).write_text("mine")
     assert "is there already" in run(script, tmp_path, status=5)
     assert not (tmp_path / "elsewhere").exists()
     assert target.is_symlink() if there == "link" else True
     if there != "link":
-        assert (target if there == "file" else tmp_path / "res").read_text() == "mine"
+        assert (tmp_path / there).read_text() == "mine"
 
 
 def test_fio_takes_the_job_file(tmp_path: Path) -> None:

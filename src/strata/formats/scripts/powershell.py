@@ -25,9 +25,9 @@ def write(script: Script) -> str:
     lines = [f"# {line}" for line in script.head]
     lines += _BEGIN.splitlines()
     lines.append(f"$target = {quoted(script.target)}")
-    lines += [] if script.device else _OWN_FILE.splitlines()
     lines += _ENVIRONMENT.splitlines()
     lines.append("$watching = $null")
+    lines += [] if script.device else _OWN_FILE.splitlines()
     lines.append("try {")
     if script.counters:
         lines += ["  " + line for line in _COUNTERS.replace("@sets", _array(COUNTER_SETS)).splitlines()]
@@ -67,7 +67,9 @@ $null = New-Item -ItemType Directory -Path $Out
 $Out = (Resolve-Path -LiteralPath $Out).ProviderPath
 """
 _OWN_FILE = """\
-# The file is made anew: what is there already is not touched.
+# The file is made anew: what is there already is not touched. .NET and diskspd start from different
+# folders, so both are given the whole path.
+$target = $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($target)
 [System.IO.File]::Open($target, 'CreateNew').Dispose()
 """
 _ENVIRONMENT = """\
@@ -85,12 +87,12 @@ function Measure-Diskspd([string[]]$Words) {
     'Get-SmbMultichannelConnection', 'Get-NetAdapter') {
     if (Get-Command -Name $ask -ErrorAction SilentlyContinue) { "== $ask"; & $ask | Format-List * | Out-String }
   }
-} 2>&1 | Out-File -LiteralPath ($Out + '.environment.txt') -Encoding utf8
+} 2>&1 | Out-File -LiteralPath ($Out + '.environment.txt') -Encoding utf8 -NoClobber
 """
 _COUNTERS = """\
 $counters = foreach ($set in @sets) { (Get-Counter -ListSet $set -ErrorAction SilentlyContinue).Paths }
 if ($counters) {
-  $counters | Out-File -LiteralPath ($Out + '.counters.txt') -Encoding ascii
+  $counters | Out-File -LiteralPath ($Out + '.counters.txt') -Encoding ascii -NoClobber
   $watching = Start-Process -FilePath typeperf.exe -WindowStyle Hidden -PassThru -ArgumentList '-y', '-si', '1',
     '-f', 'CSV', '-cf', ('"' + ($Out + '.counters.txt') + '"'),
     '-o', ('"' + (Join-Path $Out 'perfmon.csv') + '"')

@@ -31,8 +31,11 @@ set -eu
 out=${1:-strata-results}
 @target
 fail() { printf 'error: %s\\n' "$1" >&2; exit "$2"; }
+absent() { if [ -e "$1" ] || [ -L "$1" ]; then fail "$1 is there already: it is not overwritten" 5; fi; }
 command -v fio > /dev/null || fail 'fio is not installed' 1
-mkdir -- "$out" || fail "the folder $out is there already, or cannot be made" 5
+absent "$out"
+absent "$out.environment.txt"
+mkdir -- "$out" || fail "the folder $out cannot be made" 5
 made= watching=
 clean() {
   [ -z "$watching" ] || kill "$watching" 2> /dev/null || :
@@ -44,7 +47,7 @@ trap 'exit 143' TERM
 """
 _OWN_FILE = """\
 # The file is made anew: what is there already is not touched.
-if [ -e "$target" ] || [ -L "$target" ]; then fail "$target is there already: it is not overwritten" 5; fi
+absent "$target"
 (set -C; : > "$target") || fail "$target cannot be made" 5
 made=yes
 """
