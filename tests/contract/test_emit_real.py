@@ -52,6 +52,7 @@ def test_what_is_there_already_is_not_touched(tmp_path: Path, there: str) -> Non
     else:
         (tmp_path / there).write_text("mine")
     assert "is there already" in run(script, tmp_path, status=5)
+    assert {p.name for p in tmp_path.iterdir()} == {"run.sh", "t.dat" if there == "link" else there}
     assert not (tmp_path / "elsewhere").exists()
     assert target.is_symlink() if there == "link" else True
     if there != "link":

@@ -74,11 +74,17 @@ def test_a_device_is_written_to_only_where_that_is_said(form: str, target: str) 
 
 def test_powershell_makes_the_very_file_that_diskspd_opens_and_replaces_no_other() -> None:
     lines = [line.strip() for line in emit("powershell", "t.dat", **TIMES).splitlines()]
-    whole, made, begun = (
+    whole, absent, folder, made, begun = (
         next(at for at, line in enumerate(lines) if part in line)
-        for part in ("GetUnresolvedProviderPathFromPSPath($target)", "::Open($target, 'CreateNew')", "try {")
+        for part in (
+            "GetUnresolvedProviderPathFromPSPath($target)",
+            "Assert-Absent $target",
+            "New-Item",
+            "::Open($target, 'CreateNew')",
+            "try {",
+        )
     )
-    assert (made, begun) == (whole + 1, whole + 2)
+    assert whole < absent < folder < made == begun - 1
     assert all("-NoClobber" in line or "diskspd.txt" in line for line in lines if "Out-File" in line)
 
 

@@ -25,6 +25,7 @@ def write(script: Script) -> str:
     lines = [f"# {line}" for line in script.head]
     lines += _BEGIN.splitlines()
     lines.append(f"$target = {quoted(script.target)}")
+    lines += [] if script.device else _ABSENT.splitlines()
     lines += _ENVIRONMENT.splitlines()
     lines.append("$watching = $null")
     lines += [] if script.device else _OWN_FILE.splitlines()
@@ -63,16 +64,26 @@ param([string]$Diskspd = 'diskspd.exe', [string]$Out = 'strata-results')
 Set-StrictMode -Version 2
 $ErrorActionPreference = 'Stop'
 $null = Get-Command -Name $Diskspd
-$null = New-Item -ItemType Directory -Path $Out
-$Out = (Resolve-Path -LiteralPath $Out).ProviderPath
+function Assert-Absent([string]$Path) {
+  if (Test-Path -LiteralPath $Path) {
+    [Console]::Error.WriteLine("error: $Path is there already: it is not overwritten")
+    exit 5
+  }
+}
+"""
+_ABSENT = """\
+# .NET and diskspd start from different folders, so both are given the whole path.
+$target = $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($target)
+Assert-Absent $target
 """
 _OWN_FILE = """\
-# The file is made anew: what is there already is not touched. .NET and diskspd start from different
-# folders, so both are given the whole path.
-$target = $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($target)
+# The file is made anew: what is there already is not touched.
 [System.IO.File]::Open($target, 'CreateNew').Dispose()
 """
 _ENVIRONMENT = """\
+$Out = $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($Out)
+foreach ($end in '', '.environment.txt', '.counters.txt') { Assert-Absent ($Out + $end) }
+$null = New-Item -ItemType Directory -Path $Out
 function Measure-Diskspd([string[]]$Words) {
   & $Diskspd @Words $target | Out-File -LiteralPath (Join-Path $Out 'diskspd.txt') -Append -Encoding utf8
   if ($LASTEXITCODE -ne 0) { throw "diskspd ended with $LASTEXITCODE" }

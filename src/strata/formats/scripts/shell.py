@@ -14,8 +14,8 @@ _END = "END OF THE JOB FILE"
 def write(script: Script) -> str:
     """See the module."""
     lines = ["#!/bin/sh", *(f"# {line}" for line in script.head), *_BEGIN.splitlines()]
-    lines.insert(lines.index("@target"), f"target={shlex.quote(script.target)}")
-    lines.remove("@target")
+    at = lines.index("@target")
+    lines[at : at + 1] = [f"target={shlex.quote(script.target)}", *([] if script.device else ['absent "$target"'])]
     lines += [] if script.device else _OWN_FILE.splitlines()
     lines += _ENVIRONMENT.splitlines()
     lines += _COUNTERS.splitlines() if script.counters else []
@@ -29,9 +29,9 @@ _BEGIN = """\
 # it ran on into FOLDER.environment.txt
 set -eu
 out=${1:-strata-results}
-@target
 fail() { printf 'error: %s\\n' "$1" >&2; exit "$2"; }
 absent() { if [ -e "$1" ] || [ -L "$1" ]; then fail "$1 is there already: it is not overwritten" 5; fi; }
+@target
 command -v fio > /dev/null || fail 'fio is not installed' 1
 absent "$out"
 absent "$out.environment.txt"
@@ -47,7 +47,6 @@ trap 'exit 143' TERM
 """
 _OWN_FILE = """\
 # The file is made anew: what is there already is not touched.
-absent "$target"
 (set -C; : > "$target") || fail "$target cannot be made" 5
 made=yes
 """
