@@ -8,7 +8,7 @@ from typing import Any
 
 from strata import parsing
 from strata.formats.results import _ior
-from strata.formats.results._measured import number
+from strata.formats.results._measured import begun, number
 from strata.formats.results.source import Misread, Source, place
 from strata.model.figures import Dimension, Figure, Rounding
 from strata.model.imported import Imported, ImportedCell
@@ -49,7 +49,7 @@ def read(source: Source) -> Imported:
         format=NAME, tool="IOR", version=str(last.get("Version", ""))[:40], host=host, system=system,
         command=str(last.get("Command line", ""))[:4096], cells=tuple(cells), notes=_ior.NOTES,
         left_out=("the summary: it is of the repetitions, which are read one by one",),
-        started_unix_ns=min((c.started_unix_ns for c in cells if c.started_unix_ns is not None), default=None),
+        started_unix_ns=begun(cells),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from strata.formats.results import _ior
-from strata.formats.results._measured import printed
+from strata.formats.results._measured import begun, printed
 from strata.formats.results.source import Misread, Source, begins
 from strata.model.figures import Dimension
 from strata.model.imported import Imported, ImportedCell
@@ -59,7 +59,7 @@ def read(source: Source) -> Imported:
     return Imported(
         format=NAME, tool="IOR", version=version, host=host, system=system, command=command[:4096], cells=tuple(cells),
         notes=_ior.NOTES, left_out=("the summary: it is of the repetitions, which are read one by one",),
-        started_unix_ns=min((c.started_unix_ns for c in cells if c.started_unix_ns is not None), default=None),
+        started_unix_ns=begun(cells),
     )  # fmt: skip
 
 
