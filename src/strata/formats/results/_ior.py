@@ -27,7 +27,7 @@ _COUNT = re.compile(r"(\d{1,12})\b")
 
 
 @dataclass
-class Test:
+class IorTest:
     """``asked`` and ``words`` of its cells; ``moved``: bytes of one access, None where they are not known."""
 
     asked: dict[str, Any] = field(default_factory=dict)
@@ -36,9 +36,9 @@ class Test:
     started_unix_ns: int | None = None
 
 
-def test_of(options: Mapping[str, str], command: str, started: str) -> Test:
+def test_of(options: Mapping[str, str], command: str, started: str) -> IorTest:
     """From the options that IOR repeats, by their names, and its command line."""
-    made = Test(started_unix_ns=unix_ns(started.strip(), "%a %b %d %H:%M:%S %Y"))
+    made = IorTest(started_unix_ns=unix_ns(started.strip(), "%a %b %d %H:%M:%S %Y"))
     words = command.split()
     tasks = _whole(options.get("tasks") or options.get("clients"))
     made.asked = {"iodepth": 1, **({} if tasks is None else {"threads": tasks})}
@@ -67,7 +67,7 @@ def test_of(options: Mapping[str, str], command: str, started: str) -> Test:
 
 
 def cell_of(
-    test: Test, access: str, rate: Figure, mean: Figure | None, seconds: float | None, line: int
+    test: IorTest, access: str, rate: Figure, mean: Figure | None, seconds: float | None, line: int
 ) -> ImportedCell:
     """``rate`` in MiB/s, ``mean`` the time of a transfer; ``seconds`` from open to close, as they were printed."""
     asked = dict(test.asked)

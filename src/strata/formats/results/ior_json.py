@@ -53,7 +53,7 @@ def read(source: Source) -> Imported:
     )  # fmt: skip
 
 
-def _cell(test: _ior.Test, result: Mapping[str, Any], line: int) -> ImportedCell:
+def _cell(test: _ior.IorTest, result: Mapping[str, Any], line: int) -> ImportedCell:
     rate = _four(result, "bwMiB", "MiB/s", Dimension.RATE)
     if rate is None:
         raise Misread("a result has no bwMiB", line)

@@ -31,7 +31,7 @@ def read(source: Source) -> Imported:
     options: dict[str, str] = {}
     version = command = machine = began = ""
     columns: list[str] = []
-    test: _ior.Test | None = None
+    test: _ior.IorTest | None = None
     for n, line in enumerate(source.lines(), 1):
         said = line.strip()
         if (first := _FIRST.match(said)) is not None:
@@ -63,7 +63,7 @@ def read(source: Source) -> Imported:
     )  # fmt: skip
 
 
-def _cell(test: _ior.Test, columns: list[str], fields: list[str], n: int) -> ImportedCell:
+def _cell(test: _ior.IorTest, columns: list[str], fields: list[str], n: int) -> ImportedCell:
     if len(fields) != len(columns):
         raise Misread(f"{len(fields)} values for {len(columns)} columns of results", n)
     row = dict(zip(columns, fields, strict=True))
