@@ -98,9 +98,13 @@ def add(
 
 
 def _cell(
-    run: VdbenchRun, span: tuple[int, int], measured: tuple[dict[str, Measured], Measured | None], row: Mapping[str, str],
-    step: float | None, n: int,
-) -> ImportedCell:  # fmt: skip
+    run: VdbenchRun,
+    span: tuple[int, int],
+    measured: tuple[dict[str, Measured], Measured | None],
+    row: Mapping[str, str],
+    step: float | None,
+    n: int,
+) -> ImportedCell:
     first, last = span
     sides, both = measured
     length = _length(run)
@@ -117,8 +121,8 @@ def _cell(
     }
     return ImportedCell(
         name=run.name[:256], line=n, asked=run.asked, incomplete=run.incomplete, words={"ranges": "own"},
-        seconds=None if length is None else (last - first + 1) * length, sides=sides, total=both, cpu=cpu, points=points,
-        started_unix_ns=run.began_unix_ns,
+        seconds=None if length is None else (last - first + 1) * length, sides=sides, total=both, cpu=cpu,
+        points=points, started_unix_ns=run.began_unix_ns,
     )  # fmt: skip
 
 
