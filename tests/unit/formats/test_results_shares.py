@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from results_of import DATA, read_bytes, read_file
 
@@ -47,3 +49,10 @@ def test_shares_of_smb_are_counters_without_the_report_since_boot() -> None:
     assert second - first == 10**9
     with pytest.raises(Misread, match="since boot"):
         read_bytes(CIFS[: CIFS.index("11/24/26 00:41:01")].encode())
+
+
+def test_a_long_number_takes_no_time() -> None:
+    begun = time.monotonic()
+    long = STATS.replace("READ: 50 51 1", f"READ: {'9' * 400} 1")
+    assert "read" not in read_bytes(long.encode()).cells[0].sides
+    assert time.monotonic() - begun < 1

@@ -18,7 +18,7 @@ from strata.model.imported import Imported, ImportedCell, Measured
 NAME, TITLE, ORDER = "mountstats", "NFS mounts in /proc/self/mountstats", 114
 
 _DEVICE = re.compile(r"^device (.{1,4096}) mounted on (\S{1,4096}) with fstype nfs4? statvers=([\d.]{1,8})")
-_OPERATION = re.compile(r"^\s+(READ|WRITE): ((?:\d{1,20} ?){8,9})$")
+_OPERATION = re.compile(r"^\s+(READ|WRITE): ((?:\d{1,20} ){7,8}\d{1,20})\s*$")
 _AGE = re.compile(r"^\s+age:\s+(\d{1,12})$")
 _SIDES = {"READ": ("read", 4), "WRITE": ("write", 3)}
 """The direction of an operation, and the place of its bytes."""
