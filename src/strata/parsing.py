@@ -11,6 +11,7 @@ import json
 import math
 import re
 import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -182,6 +183,32 @@ def inflate(packed: bytes, most: int) -> bytes:
     if not unpacker.eof:
         raise Malformed("it is damaged (it ends too early)")
     return found
+
+
+def gunzipped(pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
+    """What gzip packed, all parts of it, in pieces of at most ``most`` bytes; zeros behind them are padding.
+
+    Raises `Malformed`. How much there is, is for the caller to bound.
+    """
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        for piece in pieces:
+            left = piece
+            while left:
+                if unpacker.eof:
+                    left = left.lstrip(b"\0")
+                    if not left:
+                        break
+                    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+                yield unpacker.decompress(left, most)
+                left = unpacker.unused_data or unpacker.unconsumed_tail
+        # What was held back when the last of the input was taken.
+        while not unpacker.eof and (piece := unpacker.decompress(b"", most)):
+            yield piece
+    except zlib.error as e:
+        raise Malformed(f"it is damaged ({e})") from e
+    if not unpacker.eof:
+        raise Malformed("it is damaged (it ends too early)")
 
 
 def whole(digits: str) -> int:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
+import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +196,37 @@ def test_standard_input(url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     found: dict[str, Any] = json.loads(done.stdout)["files"][0]
     assert found["path"] == "standard input"
     assert len(found["imported"]["cells"]) == 2
+
+
+def test_files_in_archives_are_those_of_a_folder(tmp_path: Path, url: str) -> None:
+    """A tar in gzip, in a zip beside a plain file and a broken one; the same content is the same run."""
+    inner, outer = io.BytesIO(), tmp_path / "all.zip"
+    with tarfile.open(fileobj=inner, mode="w:gz") as archive:
+        archive.add(DATA / "fio-mixed.txt", "runs/old.txt")
+        archive.add(DATA / "fio_lat.1.log", "x_lat.1.log")
+    with zipfile.ZipFile(outer, "w") as archive:
+        archive.write(MIXED, "new.json")
+        archive.writestr("broken.json", '{"fio version": 1, "jobs": [')
+        archive.writestr("in.tgz", inner.getvalue())
+    packed = tmp_path / "new.json.gz"
+    packed.write_bytes(gzip.compress(MIXED.read_bytes()))
+    files = import_paths([str(outer), str(packed)], url).files
+    said = [(f.member, f.imported is not None, f.known_as is not None) for f in files]
+    assert said == [
+        ("new.json", True, False), ("broken.json", False, False), ("in.tgz/runs/old.txt", True, False),
+        ("in.tgz/x_lat.1.log", True, False), ("", True, True),
+    ]  # fmt: skip
+    [alone] = import_paths([str(MIXED)], url).files
+    assert alone.known_as == files[0].run
+    with open_store(url) as store:
+        source = store.load_run(files[2].run or "").source
+    assert source is not None
+    assert (source.path, source.member) == (str(outer), "in.tgz/runs/old.txt")
+    deep = MIXED.read_bytes()
+    for _ in range(6):
+        deep = gzip.compress(deep)
+    packed.write_bytes(deep)
+    code, text = strata("import", packed, outer, "--dry-run", "--store", url)
+    assert code == 1
+    assert "an archive within 4 others" in text
+    assert "all.zip: broken.json" in " ".join(text.split())

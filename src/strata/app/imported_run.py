@@ -135,7 +135,7 @@ def run_of(outcome: FileOutcome, named: ImportedAs, modified_unix_ns: int) -> tu
         label=named.label,
         source=ImportSource(
             path=outcome.path, digest=outcome.digest, bytes=outcome.bytes, format=found.format, tool=found.tool,
-            version=found.version,
+            version=found.version, member=outcome.member,
         ),
         imported=found,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""``strata import``: others' results into the store, each file as a run.
+"""``strata import``: others' results into the store, each file as a run, those in archives as well.
 
 A file that cannot be read, or that is of no format that is known, costs a message and nothing else.
 """
@@ -19,9 +19,11 @@ from strata.app.imported_run import ImportedAs, id_of, outcome_of, run_of, with_
 from strata.app.kept import opened as store_opened
 from strata.errors import StrataError, UsageError, choices
 from strata.formats.results import STREAM_MOST, Misread, Source, read_result
+from strata.host import archives
 from strata.host.untrusted import opened
 from strata.model.imported import FileOutcome, ImportResult
 from strata.model.workload_options import OPTIONS, Kind
+from strata.parsing import Malformed
 from strata.text import controls
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ _WHAT = "cannot read"
 def import_paths(
     words: Sequence[str], store_url: str | None, named: ImportedAs | None = None, *, dry_run: bool = False
 ) -> ImportResult:
-    """Every file that is named: files, folders with all below them, patterns (``*``), ``-`` for standard input.
+    """Every file that is named: files, archives, folders with all below them, patterns (``*``), ``-`` for stdin.
 
     Each understood file is kept as a run; in a ``dry_run`` nothing is written. Raises `UsageError` where nothing is
     there, and `StoreError` where the store gives trouble.
@@ -48,20 +50,21 @@ def import_paths(
     names = named or ImportedAs()
     files = list(_files(words))
     if dry_run:
-        return ImportResult(files=tuple(_outcome(path, names)[0] for path in files), dry_run=True)
+        read = (one for path in files for one, _ in _outcomes(path, names))
+        return ImportResult(files=tuple(read), dry_run=True)
     made: list[FileOutcome] = []
     waiting: list[tuple[int, Complete]] = []
     with store_opened(store_url) as store:
-        for path in files:
-            found, modified = _outcome(path, names)
+        for found, modified in (one for path in files for one in _outcomes(path, names)):
+            outcome = found
             if found.imported is not None:
                 run_id = id_of(found.digest)
                 if store.has(run_id) or any(one[0].id == run_id for _, one in waiting):
-                    found = found.model_copy(update={"known_as": run_id})
+                    outcome = found.model_copy(update={"known_as": run_id})
                 else:
                     run, results = run_of(found, names, modified)
                     waiting.append((len(made), (run, results, outcome_of(run, results))))
-            made.append(found)
+            made.append(outcome)
             if len(waiting) >= _TOGETHER:
                 _keep(store, waiting, made)
         _keep(store, waiting, made)
@@ -105,27 +108,58 @@ def settings_of(words: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _outcome(path: str, names: ImportedAs) -> tuple[FileOutcome, int]:
-    """What a file says, and when it was changed (ns since the epoch)."""
+def _outcomes(path: str, names: ImportedAs) -> Iterator[tuple[FileOutcome, int]]:
+    """What a file says, or each file of an archive, and when it was changed (ns since the epoch)."""
     shown = controls.halves(path)
-    what = "standard input" if path == STDIN else shown
+    where = FileOutcome(path="standard input" if path == STDIN else shown)
     try:
         with opened("/dev/stdin" if path == STDIN else path, _WHAT, STREAM_MOST) as fd:
-            found = os.fstat(fd)
-            digest, size = hashlib.sha256(), 0
-            for piece in _pieces(fd):
-                digest.update(piece)
-                size += len(piece)
-            head = FileOutcome(path=what, digest=digest.hexdigest(), bytes=size)
-            try:
-                read = read_result(Source(what, size, lambda: _pieces(fd)))
-            except Misread as e:
-                return head.model_copy(update={"problem": e.why, "line": e.line, "column": e.column}), 0
-            return head.model_copy(update={"imported": with_workloads(read, names.settings)}), max(0, found.st_mtime_ns)
+            modified = max(0, os.fstat(fd).st_mtime_ns)
+            for found in _of(fd, where, names, archives.Allowance(), 0):
+                yield found, modified
     except StrataError as e:
-        return FileOutcome(path=what, problem=e.why or e.headline), 0
+        yield where.model_copy(update={"problem": e.why or e.headline}), 0
     except OSError as e:
-        return FileOutcome(path=what, problem=(e.strerror or str(e)).lower()), 0
+        yield where.model_copy(update={"problem": (e.strerror or str(e)).lower()}), 0
+
+
+def _of(
+    fd: int, where: FileOutcome, names: ImportedAs, allowed: archives.Allowance, depth: int
+) -> Iterator[FileOutcome]:
+    """Of one file. An archive that cannot be read costs a message, and nothing of what was read of it before."""
+    try:
+        kind = archives.kind_of(fd)
+        if kind is None:
+            yield _read(fd, where, names)
+            return
+        if depth >= archives.DEEPEST:
+            raise Malformed(f"it is an archive within {depth} others: unpack it, and import what is in it")
+        empty = True
+        for name, member in archives.members(fd, kind, allowed):
+            inner = "/".join(filter(None, (where.member, controls.halves(name))))
+            one = where.model_copy(update={"member": inner})
+            empty = False
+            if isinstance(member, str):
+                yield one.model_copy(update={"problem": member})
+            else:
+                yield from _of(member, one, names, allowed, depth + 1)
+        if empty:
+            raise Malformed("it is an archive without a file")
+    except Malformed as e:
+        yield where.model_copy(update={"problem": str(e)})
+
+
+def _read(fd: int, where: FileOutcome, names: ImportedAs) -> FileOutcome:
+    digest, size = hashlib.sha256(), 0
+    for piece in _pieces(fd):
+        digest.update(piece)
+        size += len(piece)
+    head = where.model_copy(update={"digest": digest.hexdigest(), "bytes": size})
+    try:
+        read = read_result(Source((where.member or where.path).removesuffix(".gz"), size, lambda: _pieces(fd)))
+    except Misread as e:
+        return head.model_copy(update={"problem": e.why, "line": e.line, "column": e.column})
+    return head.model_copy(update={"imported": with_workloads(read, names.settings)})
 
 
 def _pieces(fd: int) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ def import_(
     named: Kept,
     paths: Annotated[
         list[str],
-        typer.Argument(help="Files, folders (with all below them), patterns, or - for standard input."),
+        typer.Argument(help="Files, archives, folders (with all below them), patterns, or - for standard input."),
     ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the files and keep nothing.")] = False,
     layer: Annotated[

@@ -115,6 +115,7 @@ class ImportSource(Value):
 class FileOutcome(Value):
     """What became of one file: ``imported``, or ``problem`` says why it was not understood.
 
+    ``member``: its name in the archive ``path``, empty where that is the file itself or a packed one.
     ``run``: its id in the store; None in a dry run, and where ``known_as`` names the run that has the same content.
     """
 
@@ -128,6 +129,12 @@ class FileOutcome(Value):
     run: str | None = None
     known_as: str | None = None
     not_kept: str | None = None
+    member: str = sparse("")
+
+    @property
+    def shown(self) -> str:
+        """The file for people."""
+        return f"{self.path}: {self.member}" if self.member else self.path
 
 
 class ImportResult(Value):

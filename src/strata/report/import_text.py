@@ -33,13 +33,13 @@ def import_text(result: ImportResult, width: int, color: bool = False) -> str:
 def _file(one: FileOutcome, width: int, paint: Paint) -> Iterator[str]:
     if one.imported is None:
         where = ", ".join(f"{word} {n}" for word, n in (("line", one.line), ("column", one.column)) if n is not None)
-        head = wrap(f"✗ {clean(one.path)}" + (f" · {where}" if where else ""), width, "", "  ")
+        head = wrap(f"✗ {clean(one.shown)}" + (f" · {where}" if where else ""), width, "", "  ")
         yield from (paint(x, "bold", "red") for x in head)
         yield from wrap(f"not understood: {clean(one.problem or '')}", width, "    ")
         return
     found = one.imported
     tool = f"{found.tool} {found.version}".strip()
-    title = f"{clean(one.path)} · {clean(tool)} · {figures.plural(len(found.cells), 'cell')}"
+    title = f"{clean(one.shown)} · {clean(tool)} · {figures.plural(len(found.cells), 'cell')}"
     if found.counters:
         title += f" · {figures.plural(len(found.counters), 'counter')}"
     yield from (paint(x, "bold") for x in wrap(title, width, "", "  "))

@@ -15,7 +15,8 @@ from strata.formats.results import source as source_module
 from strata.parsing import Malformed, json_documents, xml_of
 
 FILES = sorted(p for p in DATA.iterdir() if p.suffix != ".md" and p.name not in ("README.md",))
-PIECES = [p.read_bytes()[:20_000] for p in FILES]
+BOUND_S = 10.0
+"""Of a file of some kilobytes, on a machine that does other things as well."""
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
@@ -99,14 +100,14 @@ def _understood_or_refused(content: bytes, name: str) -> None:
         assert "\n" not in e.why[:1]
     else:
         assert found.model_dump_json()
-    assert time.monotonic() - begun < 60, "time without a bound"
+    assert time.monotonic() - begun < BOUND_S, "time without a bound"
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.data())
-def test_a_damaged_file_is_read_or_refused(data: st.DataObject) -> None:
-    at = data.draw(st.integers(0, len(FILES) - 1))
-    content = bytearray(PIECES[at])
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_a_damaged_file_is_read_or_refused(path: Path, data: st.DataObject) -> None:
+    content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 6))):
         start = data.draw(st.integers(0, max(0, len(content) - 1)))
         match data.draw(st.sampled_from(["cut", "drop", "put", "number", "repeat"])):
@@ -122,7 +123,7 @@ def test_a_damaged_file_is_read_or_refused(data: st.DataObject) -> None:
                 )
             case _:
                 content += content[start : start + 3000]
-    _understood_or_refused(bytes(content), FILES[at].name)
+    _understood_or_refused(bytes(content), path.name)
 
 
 @settings(max_examples=60, deadline=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from strata.formats.results.source import Misread
@@ -14,7 +14,7 @@ VALUES_MOST = 5_000_000
 
 @dataclass
 class Sampled:
-    """Gauges by (metric, unit, object), each with its samples in the order of the file."""
+    """Series by (metric, unit, object), each with its samples in the order of the file."""
 
     held: dict[tuple[str, str, str], tuple[list[int], list[float]]] = field(default_factory=dict)
     count: int = 0
@@ -33,12 +33,14 @@ class Sampled:
         lane[0].append(at_ns)
         lane[1].append(value)
 
-    def series(self, labels: Mapping[str, str]) -> tuple[Series, ...]:
-        """All of them; ``labels`` of each beside its object."""
+    def series(
+        self, labels: Mapping[str, str], grows: Callable[[str], bool] = lambda metric: False
+    ) -> tuple[Series, ...]:
+        """All of them; ``labels`` of each beside its object. ``grows``: whether a metric is a counter, not a gauge."""
         return tuple(
             Series(
-                metric=metric, unit=unit, kind=SeriesKind.GAUGE, labels={**labels, **({"of": of} if of else {})},
-                t_ns=tuple(times), values=tuple(values),
+                metric=metric, unit=unit, kind=SeriesKind.COUNTER if grows(metric) else SeriesKind.GAUGE,
+                labels={**labels, **({"of": of} if of else {})}, t_ns=tuple(times), values=tuple(values),
             )
             for (metric, unit, of), (times, values) in self.held.items()
         )  # fmt: skip

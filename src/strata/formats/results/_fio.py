@@ -72,9 +72,11 @@ def settings_of(options: Mapping[str, Any]) -> dict[str, float]:
     for key, name in (("ramp_time", "ramp_s"), ("runtime", "runtime_s"), ("timeout", "runtime_s")):
         if key in options and (seconds := _seconds(str(options[key]))) is not None:
             found[name] = seconds
-    size = re.fullmatch(r"(\d{1,18})([kmgt]?)i?b?", str(options.get("size", "")).lower())
+    size = re.fullmatch(r"(\d{1,18})(?:([kmgt])(i?))?b?", str(options.get("size", "")).lower())
     if size is not None:
-        found["file_bytes"] = int(size[1]) * 1024 ** " kmgt".index(size[2] or " ")
+        # fio's default is kb_base=1024, under which G and GB are 2^30 and GiB is 10^9; kb_base=1000 swaps the two.
+        binary = (str(options.get("kb_base", 1024)) != "1000") != bool(size[3])
+        found["file_bytes"] = int(size[1]) * (1024 if binary else 1000) ** " kmgt".index(size[2] or " ")
     return found
 
 

@@ -152,7 +152,7 @@ def merged(cells: Sequence[ImportedCell], name: str, **own: Any) -> ImportedCell
         "incomplete": first.incomplete, "words": _same([c.words for c in cells]), "sides": sides,
         "seconds": max(seconds, default=None), "parts": tuple(cells), "approximate": tuple(sorted(lost)),
         "errors": _all([c.errors for c in cells]),
-        "started_unix_ns": min((c.started_unix_ns for c in cells if c.started_unix_ns is not None), default=None),
+        "started_unix_ns": begun(cells),
     }  # fmt: skip
     return ImportedCell(**{**made, **own})
 
@@ -161,6 +161,11 @@ def _same(words: Iterable[Mapping[str, str]]) -> dict[str, str]:
     """The labels that are equal in all."""
     first, *others = words
     return {k: v for k, v in first.items() if all(o.get(k) == v for o in others)}
+
+
+def begun(cells: Iterable[ImportedCell]) -> int | None:
+    """When the first of them began (ns since the epoch); None where none says."""
+    return min((c.started_unix_ns for c in cells if c.started_unix_ns is not None), default=None)
 
 
 def whole(sides: Mapping[str, Measured]) -> Measured | None:

@@ -16,9 +16,10 @@ UNITS = {
     "rrqm/s": "requests/s", "wrqm/s": "requests/s", "drqm/s": "requests/s", "await": "ms", "r_await": "ms",
     "w_await": "ms", "d_await": "ms", "f_await": "ms", "svctm": "ms", "avgrq-sz": "sectors", "areq-sz": "KiB",
     "rareq-sz": "KiB", "wareq-sz": "KiB", "dareq-sz": "KiB", "avgqu-sz": "requests", "aqu-sz": "requests",
-    "rrqm": "%", "wrqm": "%", "drqm": "%", "util": "%", "util-percent": "%",
+    "rB/s": "B/s", "wB/s": "B/s", "rops/s": "I/O/s", "wops/s": "I/O/s", "fo/s": "files/s", "fc/s": "files/s",
+    "fd/s": "files/s", "rrqm": "%", "wrqm": "%", "drqm": "%", "util": "%", "util-percent": "%",
 }  # fmt: skip
-"""Of disks. ``kB`` and ``MB`` are 2^10 and 2^20 bytes to sysstat."""
+"""Of disks, and of shares (cifsiostat). ``kB`` and ``MB`` are 2^10 and 2^20 bytes to sysstat."""
 _NUMBER = re.compile(r"-?\d{1,15}(?:[.,]\d{1,9})?")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from strata import parsing
 from strata.formats.results import _fio
-from strata.formats.results._measured import number, whole
+from strata.formats.results._measured import begun, number, whole
 from strata.formats.results.source import Misread, Source, place
 from strata.model import histogram
 from strata.model.figures import Dimension, Figure, Rounding, exact
@@ -72,7 +72,7 @@ def read(source: Source) -> Imported:
                 f"{len(earlier)} earlier documents are cumulative snapshots of the same jobs (--status-interval)"
             )
     last = documents[-1][1]
-    started = min((c.started_unix_ns for c in cells if c.started_unix_ns is not None), default=None)
+    started = begun(cells)
     return Imported(
         format=NAME,
         tool="fio",

@@ -19,7 +19,7 @@ from strata.units import NS_PER_S
 NAME, TITLE, ORDER = "iostat-text", "iostat's text", 110
 
 _HEAD = re.compile(r"^Linux (\S+) \(([^)]{0,256})\)\s+(\S+)")
-_DEVICES = re.compile(r"^Device(?::|\s)")
+_DEVICES = re.compile(r"^(?:Device|Filesystem)(?::|\s)")
 REPORTS_MOST = 1_000_000
 
 
@@ -30,6 +30,11 @@ def recognise(head: str) -> bool:
 
 def read(source: Source) -> Imported:
     """Series for each column of each device, and of the CPUs."""
+    return reports(source, "iostat")
+
+
+def reports(source: Source, tool: str) -> Imported:
+    """The same of another tool of its kind, as ``cifsiostat`` is: its metrics begin with ``tool``."""
     sampled, since = Sampled(), set[str]()
     host = system = ""
     day: datetime | None = None
@@ -52,24 +57,25 @@ def read(source: Source) -> Imported:
             since = {"d"}
             columns = said.split()[1:]
         elif cpu:
-            _row(sampled, "", cpu, said.split(), _when(at, day, report), report, unknown)
+            _row(sampled, f"{tool} ", ("", cpu, said.split()), _when(at, day, report), report, unknown)
             since, cpu = {"c"}, []
         elif columns:
-            name, *values = said.split()
+            # A share of a server may have blanks in its name.
+            name, *values = said.rsplit(None, len(columns)) if tool != "iostat" else said.split()
             if len(values) != len(columns):
                 raise Misread(f"{len(values)} values for {len(columns)} columns of devices", n)
-            _row(sampled, name[:256], columns, values, _when(at, day, report), report, unknown)
+            _row(sampled, f"{tool} ", (name[:256], columns, values), _when(at, day, report), report, unknown)
         if report > REPORTS_MOST:
             raise Misread(f"more than {REPORTS_MOST} reports", n)
     if not sampled.held and report:
-        raise Misread("its only report is of the time since boot: iostat -x 1 N gives reports of intervals")
+        raise Misread(f"its only report is of the time since boot: {tool} 1 N gives reports of intervals")
     notes = [] if timed else ["reports have no time (-t): one second apart from the day in its head"]
     left = ["the first report: it is of the time since boot"]
     if unknown:
         left.append(f"columns whose unit is not known: {', '.join(sorted(unknown)[:10])}")
-    series = sampled.series({"tool": "iostat"})
+    series = sampled.series({"tool": tool})
     return Imported(
-        format=NAME, tool="iostat", host=host[:256], system=system, counters=series, notes=tuple(notes),
+        format=NAME, tool=tool, host=host[:256], system=system, counters=series, notes=tuple(notes),
         left_out=tuple(left), started_unix_ns=min((s.t_ns[0] for s in series), default=None),
     )  # fmt: skip
 
@@ -81,8 +87,9 @@ def _when(at: datetime | None, day: datetime | None, report: int) -> int:
 
 
 def _row(
-    sampled: Sampled, of: str, columns: list[str], values: list[str], at_ns: int, report: int, unknown: set[str]
+    sampled: Sampled, tool: str, row: tuple[str, list[str], list[str]], at_ns: int, report: int, unknown: set[str]
 ) -> None:
+    of, columns, values = row
     if report <= 1:
         return
     for column, text in zip(columns, values, strict=False):
@@ -90,4 +97,4 @@ def _row(
         if unit is None:
             unknown.add(column[:40])
         elif value is not None:
-            sampled.add(f"iostat {column}", unit, of, at_ns, value)
+            sampled.add(f"{tool}{column}", unit, of, at_ns, value)
