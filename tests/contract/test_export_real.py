@@ -16,6 +16,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from strata.app.check import check_file
 from strata.app.export import export
+from strata.app.imported_run import with_workloads
 from strata.app.kept import load_report
 from strata.errors import UsageError
 from strata.formats.exports import forms
@@ -23,6 +24,7 @@ from strata.formats.exports.csv import plain
 from strata.formats.exports.tables import TABLES
 from strata.formats.results import Source, read_result
 from strata.model.run import Report
+from strata.plan.words import workload_from_words
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +80,15 @@ def test_the_laws_can_be_asked_of_what_was_exported(store: str, tmp_path: Path) 
     (tmp_path / "t.csv").write_text(export("csv", (), store))
     checked = check_file(tmp_path / "t.csv")
     assert {"little", "rate"} <= set(checked.asked) and not checked.broken
+
+
+def test_an_exported_table_is_imported_as_the_same_cells(store: str, report: Report) -> None:
+    text = export("csv", (), store).encode()
+    found = with_workloads(read_result(Source("x", len(text), lambda: iter((text,)))), {})
+    for cell, mine in zip(found.cells, report.analysis.cells, strict=True):
+        # What a total of both directions consists of, the table does not say: it is no cell that can be measured again.
+        assert workload_from_words(**cell.asked).key == mine.workload.key and cell.incomplete
+        assert cell.total is not None and cell.total.base("ios") == mine.ios
 
 
 def test_metrics_are_what_prometheus_reads(store: str, report: Report) -> None:

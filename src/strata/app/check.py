@@ -11,7 +11,7 @@ from strata.analyse.laws import ask, ask_run, laws
 from strata.analyse.of_table import ladder_of
 from strata.errors import UsageError
 from strata.formats import numbers_not_read, read_table, table_of_import
-from strata.formats.results import Misread, Source, formats, read_result
+from strata.formats.results import PLAIN_TABLE, Misread, Source, formats, read_result
 from strata.host.untrusted import TABLE_MOST, read_text
 from strata.model.figures import Checked, Role, Table
 from strata.store import open_store
@@ -75,7 +75,8 @@ def _read(path: Path, columns: Mapping[str, str]) -> Table:
         raise UsageError("cannot read", str(path), "it is Strata's own document", "give the run: strata check RUN")
     is_json = path.suffix == ".json" or text.lstrip().startswith("{")
     source = Source(path.name, len(text.encode()), lambda: iter((text.encode(),)))
-    if is_json or (not columns and any(one.recognise(source.head) for one in formats())):
+    others = (one for one in formats() if one.name != PLAIN_TABLE)
+    if is_json or (not columns and any(one.recognise(source.head) for one in others)):
         try:
             return table_of_import(read_result(source), path.name)
         except Misread as e:

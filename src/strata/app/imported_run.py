@@ -36,6 +36,8 @@ class ImportedAs(Value):
     host: str | None = None
     label: Label = Label()
     settings: dict[str, Any] = {}
+    columns: dict[str, str] = {}
+    """What columns of a plain table are, by their headings."""
 
 
 def id_of(digest: str) -> str:

@@ -156,7 +156,8 @@ def _read(fd: int, where: FileOutcome, names: ImportedAs) -> FileOutcome:
         size += len(piece)
     head = where.model_copy(update={"digest": digest.hexdigest(), "bytes": size})
     try:
-        read = read_result(Source((where.member or where.path).removesuffix(".gz"), size, lambda: _pieces(fd)))
+        name = (where.member or where.path).removesuffix(".gz")
+        read = read_result(Source(name, size, lambda: _pieces(fd), names.columns))
     except Misread as e:
         return head.model_copy(update={"problem": e.why, "line": e.line, "column": e.column})
     return head.model_copy(update={"imported": with_workloads(read, names.settings)})

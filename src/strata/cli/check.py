@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from strata.cli import common, completion, tables
-from strata.errors import Exit, UsageError
+from strata.errors import Exit
 
 
 def check(
@@ -20,12 +20,7 @@ def check(
             autocompletion=completion.runs,
         ),
     ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Meaning of a column: HEADING=KIND [UNIT], e.g. 'BW=rate [MB/s]'; 'HEADING=' is a label; repeatable."
-        ),
-    ] = None,
+    column: common.Columns = None,
     plan: Annotated[
         Path | None, typer.Option(help="Table of planned values to check the measured rows against.")
     ] = None,
@@ -44,20 +39,10 @@ def check(
     is_file = path is not None and (path.exists() or path.suffix or "/" in str(path))
     tables.CHECKED.check(context, tables.FIGURES if is_file else tables.STORED)
     if path is not None and is_file:
-        found = app_check.check_file(path, _columns(column or []), plan)
+        found = app_check.check_file(path, common.columns(column), plan)
     else:
         found = app_check.check_run(what, store)
     common.show(found, check_text, json)
     if found.broken or (strict and found.flags):
         return Exit.GATE
     return Exit.FINE if found.asked else Exit.INCONCLUSIVE
-
-
-def _columns(given: list[str]) -> dict[str, str]:
-    made = {}
-    for word in given:
-        heading, equals, key = word.partition("=")
-        if not equals or not heading.strip():
-            raise UsageError("cannot use --column", word, "", "write HEADING=KIND [UNIT], such as 'BW=rate [MiB/s]'")
-        made[heading] = key.strip()
-    return made

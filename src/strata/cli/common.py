@@ -49,6 +49,13 @@ Destructive = Annotated[
     typer.Option(help="Allow writing to a raw device or foreign export: repeat its name. All data on it is lost."),
 ]
 Buffered = Annotated[bool, typer.Option("--buffered", help=OPTIONS["buffered"].help)]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        help="Meaning of a column: HEADING=KIND [UNIT], e.g. 'BW=rate [MB/s]'; 'HEADING=' is a label; repeatable.",
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of the random offsets and of the measuring order.")]
 JobFile = Annotated[
     Path | None,
@@ -64,6 +71,17 @@ Matrix = Annotated[
 ]
 HtmlPath = Annotated[Path | None, typer.Option(help="Write the report as one HTML file.")]
 MarkdownPath = Annotated[Path | None, typer.Option(help="Write the report as Markdown.")]
+
+
+def columns(given: list[str] | None) -> dict[str, str]:
+    """What the user says that columns of a table are, by their headings. Raises `UsageError`."""
+    made = {}
+    for word in given or []:
+        heading, equals, key = word.partition("=")
+        if not equals or not heading.strip():
+            raise UsageError("cannot use --column", word, "", "write HEADING=KIND [UNIT], such as 'BW=rate [MiB/s]'")
+        made[heading] = key.strip()
+    return made
 
 
 def seconds(text: str | None) -> float | None:

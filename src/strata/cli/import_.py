@@ -29,6 +29,7 @@ def import_(
         list[str] | None,
         typer.Option("--set", help="Setting that the files do not say: NAME=VALUE, e.g. direct=1; repeatable."),
     ] = None,
+    column: common.Columns = None,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> int:
@@ -40,7 +41,14 @@ def import_(
     from strata.app.imports import import_paths, settings_of
     from strata.report.import_text import import_text
 
-    names = ImportedAs(layer=layer, stack=stack, host=host, label=named.label, settings=settings_of(settings or []))
+    names = ImportedAs(
+        layer=layer,
+        stack=stack,
+        host=host,
+        label=named.label,
+        settings=settings_of(settings or []),
+        columns=common.columns(column),
+    )
     found = import_paths(paths, store, names, dry_run=dry_run)
     common.show(found, import_text, json)
     return Exit.FAILED if found.refused or any(f.not_kept for f in found.files) else Exit.FINE

@@ -18,13 +18,26 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from strata.errors import UsageError
+from strata.formats.results import plain_table
 from strata.formats.results.source import HEAD_MOST, STREAM_MOST, Misread, Source
 from strata.model.imported import Imported
 from strata.model.plugins import modules
 from strata.parsing import Malformed
 
-__all__ = ["HEAD_MOST", "STREAM_MOST", "Format", "Misread", "Source", "formats", "read_result", "recognised"]
+__all__ = [
+    "HEAD_MOST",
+    "PLAIN_TABLE",
+    "STREAM_MOST",
+    "Format",
+    "Misread",
+    "Source",
+    "formats",
+    "read_result",
+    "recognised",
+]
 
+PLAIN_TABLE = plain_table.NAME
+"""The format of last resort: whatever has headings that name figures."""
 _WRONG = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError)
 """What a reader trips over where a file has the right words in the wrong places."""
 
@@ -56,7 +69,8 @@ def recognised(source: Source) -> Format:
         raise Misread("it is empty")
     if not source.binary:
         for one in formats():
-            if one.recognise(source.head):
+            # A file whose columns the user names is a plain table, if it is nothing else.
+            if one.recognise(source.head) or (source.columns and one.name == PLAIN_TABLE):
                 return one
     raise Misread(f"it is of no format that is read: it looks like {_looks_like(source)}")
 
@@ -69,7 +83,7 @@ def read_result(source: Source) -> Imported:
     except Misread:
         raise
     except (Malformed, UsageError) as e:
-        why = e.why or e.headline if isinstance(e, UsageError) else str(e)
+        why = "; ".join(e.problems[:3]) or e.why or e.headline if isinstance(e, UsageError) else str(e)
         raise Misread(why) from e
     except _WRONG as e:
         raise Misread(f"it does not have the form of {one.title} ({type(e).__name__}: {str(e)[:200]})") from e

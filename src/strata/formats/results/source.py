@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 
 from strata import units
 
@@ -32,10 +33,19 @@ class Misread(ValueError):
 
 
 class Source:
-    """``pieces`` gives the bytes of the file from its beginning each time it is called; ``size`` is their number."""
+    """``pieces`` gives the bytes of the file from its beginning each time it is called; ``size`` is their number.
 
-    def __init__(self, name: str, size: int, pieces: Callable[[], Iterator[bytes]]) -> None:
-        self.name, self.size, self._pieces = name, size, pieces
+    ``columns``: what the user says that columns of a plain table are, by their headings.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        size: int,
+        pieces: Callable[[], Iterator[bytes]],
+        columns: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.name, self.size, self._pieces, self.columns = name, size, pieces, columns
         first = bytearray()
         for piece in pieces():
             first += piece
