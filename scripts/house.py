@@ -38,7 +38,7 @@ SECONDS_OF_FUZZING = 20
 SECONDS_OF_QUICK = 50
 """No test begins later; the last one may need its time."""
 WORKERS = str(2 * min(len(os.sched_getaffinity(0)), 8))
-"""Tests that share the machine: two for each core, because half of their time they wait for a measurement or a server."""
+"""Tests that share the machine: two for each core, because they wait half of their time."""
 NO_PEERS = "not root and not peer and not browser and not postgres and not alone and not slow"
 PACKAGES = (ROOT / "src", ROOT / "lab" / "src")
 """Where `strata` and `strata_lab` lie."""
