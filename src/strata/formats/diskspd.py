@@ -134,9 +134,10 @@ def _sequential(workload: Workload, size: int, made: DiskspdWords) -> None:
 
 def _caching(workload: Workload) -> str:
     durable = workload.rw.carries and workload.sync is not Sync.NONE
-    return {(True, True): "-Sh", (True, False): "-Su", (False, True): "-Sw", (False, False): "-Sb"}[
-        workload.direct, durable
-    ]
+    if not workload.direct:
+        return "-Sw" if durable else "-Sb"
+    # Of reads both are the same, and diskspd for Linux knows this one alone.
+    return "-Sh" if durable or not workload.rw.carries else "-Su"
 
 
 def _held_back(limits: Limits, threads: int, made: DiskspdWords) -> None:
