@@ -8,11 +8,14 @@ import numpy as np
 
 from strata.diagnose.causes.processors import QUIET
 from strata.diagnose.layers import NamedFinding
+from strata.diagnose.opinion import Weight
 from strata.diagnose.sides import CauseSide, on
 from strata.model.analysis import Analysis
 from strata.model.finding import Cause
 
-LEAST_CONFIDENCE = 0.5
+LEAST_CONFIDENCE, LEAST_OF_SHOWN = 0.5, 0.3
+"""What must be argued for a further finding; less where a counter shows its cause at another layer, of however little
+of the loss: what the first one takes from the same workloads is not its own fault."""
 
 
 def worth_saying(analysis: Analysis, named: Sequence[NamedFinding]) -> tuple[NamedFinding, ...]:
@@ -24,9 +27,14 @@ def worth_saying(analysis: Analysis, named: Sequence[NamedFinding]) -> tuple[Nam
 
 
 def _idle_talk(analysis: Analysis, first: NamedFinding, other: NamedFinding) -> bool:
-    if other.finding.confidence < LEAST_CONFIDENCE or other.missing or other.withdrawn:
-        return True
     same_layer = other.finding.layer == first.finding.layer
+    shown = bool(other.standing) and other.standing[0].weight is Weight.SHOWN
+    least = LEAST_OF_SHOWN if shown and not same_layer else LEAST_CONFIDENCE
+    if other.finding.confidence < least or other.missing or other.withdrawn:
+        return True
+    if other.one_row and other.finding.outcome is None:
+        # A shape through a single row is any shape: what the first finding makes of it may be one.
+        return True
     if same_layer and other.finding.cause in {r.cause for r in first.finding.ruled_out}:
         return True
     return explained(analysis, first, other)

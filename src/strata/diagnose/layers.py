@@ -41,7 +41,7 @@ class NamedFinding:
 
     ``keys`` are the workloads it accounts for, ``loss`` what it costs: the mean over the layer's workloads of −ln of
     what is left. ``standing``: the causes that could still be it, the favourite first. ``withdrawn``: an experiment
-    disagreed with what was named before, and nothing else stands.
+    disagreed with what was named before, and nothing else stands. ``one_row``: a shape fitted to one workload alone.
     """
 
     finding: Finding
@@ -50,6 +50,7 @@ class NamedFinding:
     keys: frozenset[str]
     standing: tuple[Opinion, ...] = ()
     withdrawn: bool = False
+    one_row: bool = False
 
 
 def findings(case: Case) -> tuple[NamedFinding, ...]:
@@ -255,7 +256,8 @@ def _named(
 ) -> NamedFinding:
     known = fate(layer, chosen.cause.value, case.tried)
     shape = chosen.model is not None and chosen.weight is Weight.SUGGESTED
-    if shape and len(chosen.cells) == 1:
+    one_row = shape and len(chosen.cells) == 1
+    if one_row:
         # A shape through a single row is any shape: an experiment tells two of them apart, and not the others.
         known = replace(known, telling=())
     evidence = (*chosen.evidence, *interventional(known))
@@ -290,7 +292,7 @@ def _named(
     )
     blocking = tuple(missing) if chosen.cause is not Cause.UNEXPLAINED or len(kinds) < 2 else ()
     gone = chosen.cause is Cause.UNEXPLAINED and any(_fell(layer, r.cause, case) for r in out)
-    return NamedFinding(finding, blocking, 0.0, frozenset(), alive, withdrawn=gone)
+    return NamedFinding(finding, blocking, 0.0, frozenset(), alive, withdrawn=gone, one_row=one_row)
 
 
 def _unseen(case: Case, layer: str, keys: frozenset[str]) -> bool:

@@ -79,9 +79,10 @@ def confidence(strength: float, lead: float, separation: float, kinds: int) -> f
 
 
 def separation(view: View) -> float:
-    """How many half-widths (on logs) lie between the worst cell's ratio and the allowed one."""
-    worst = view.affected[0] if view.affected else None
-    if worst is None:
-        return 0.0
-    line = math.log(worst.comparison.line)
-    return min(10.0, max(0.0, (line - worst.ratio_log) / (2 * worst.sd)))
+    """How many half-widths (on logs) lie between the ratio and the allowed one, in the workload where it is the surest.
+
+    The slowest workload may be the one whose figures scatter most.
+    """
+    apart = (math.log(p.comparison.line) - p.ratio_log for p in view.affected)
+    sure = (one / (2 * p.sd) for one, p in zip(apart, view.affected, strict=True))
+    return min(10.0, max(0.0, max(sure, default=0.0)))

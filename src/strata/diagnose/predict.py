@@ -60,12 +60,14 @@ def widened(case: Case, low: float, high: float) -> Range:
     return low / wide, high * wide
 
 
-def unlimited(case: Case, layer: str, experiment: Experiment) -> Prediction | None:
-    """The IOPS of another workload at ``layer`` if only what is below limited it; None where nothing says so."""
+def unlimited(case: Case, opinion: Opinion, experiment: Experiment) -> Prediction | None:
+    """The IOPS of another workload at the layer of ``opinion`` without its limit: what is below gives, and of two
+    effects that were fitted together the time that each request takes longer; None where nothing says so."""
+    layer = opinion.layer
     for pair in case.pairs:
         point = next((p for p in pair.view.everything if p.key == experiment.reference), None)
         if pair.view.layer.name == layer and point is not None and _plain(layer, experiment):
-            low, high = widened(case, *_below(pair, point, experiment.workload))
+            low, high = widened(case, *_without_its_limit(pair, opinion.model, point, experiment.workload))
             return experiment.prediction.model_copy(update={"metric": Metric.IOPS, "low": low, "high": high})
     return None
 
@@ -165,6 +167,15 @@ def iops(pair: Pair, found: models.Fit, point: Point, workload: Workload) -> Ran
         low, high = models.predict(pair.view, moved, found.shape, found.scope, parameter=one, base=found.base)
         ends += [float(low[0]), float(high[0])]
     return min(ends), max(ends)
+
+
+def _without_its_limit(pair: Pair, found: models.Fit | None, point: Point, workload: Workload) -> Range:
+    below = _below(pair, point, workload)
+    if found is None or found.shape is LimitKind.DELAY or found.base <= 0:
+        return below
+    alone = replace(found, shape=LimitKind.DELAY, parameter=found.base, base=0.0)
+    low, high = iops(pair, alone, point, workload)
+    return min(low, *below), max(high, *below)
 
 
 def _below(pair: Pair, point: Point, workload: Workload) -> Range:

@@ -112,7 +112,7 @@ def _made(case: Case, standing: Sequence[Opinion], variant: Variant) -> Experime
         prediction=asked,
         otherwise="",
     )
-    free = unlimited(case, standing[0].layer or "", empty)
+    free = unlimited(case, standing[0], empty)
     told = [(o, p) for o in standing if (p := predicted(case, o, o.layer, empty)) is not None]
     known = [p for _, p in told]
     if not told or told[0][0] is not standing[0]:

@@ -11,7 +11,7 @@ Evidence it needs
     the others wait: the rate is the slow member's.
 What rules it out
     One group of times; two groups that alternate in time (slow phases); a fast group that is faster than the medium
-    should be (a cache).
+    should be (a cache). A load generator that is the limit itself: its own pauses make a slow group, too.
 What to do next
     Find the member (``iostat -x``, ``btrfs device stats``, ``multipath -ll``, the controller's own view) and replace
     it.
@@ -35,6 +35,7 @@ import numpy as np
 from strata import units
 from strata.diagnose import times
 from strata.diagnose.case import Case, Station
+from strata.diagnose.causes import generator
 from strata.diagnose.evidence import differential, operational
 from strata.diagnose.groups import Groups, member
 from strata.diagnose.opinion import Opinion, Weight
@@ -53,7 +54,8 @@ MOST_OFF = 0.25
 def judge(case: Case) -> Iterator[Opinion]:
     """Of the lowest layers."""
     for station in grounds(case):
-        if (found := member(station)) is not None:
+        found = member(station)
+        if found is not None and not generator.limits(case.analysis, (found[0].cell, *found[1])):
             yield _opinion(station, *found)
 
 
