@@ -42,7 +42,20 @@ USE_CASES = {
 }
 """Behind these the work begins; what reaches them is looked at, and nothing is done."""
 
-SHOWN = {"html", "markdown", "junit", "json", "progress", "verbose", "write", "strict", "listed"}
+SHOWN = {
+    "html",
+    "markdown",
+    "csv",
+    "jsonl",
+    "output",
+    "junit",
+    "json",
+    "progress",
+    "verbose",
+    "write",
+    "strict",
+    "listed",
+}
 """They do not reach a use case: what they do is seen in what is written (`test_outputs_are_written`)."""
 
 VALUES = {

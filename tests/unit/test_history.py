@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import random
@@ -14,7 +16,7 @@ from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from strata.cli.main import app
-from strata.errors import InconclusiveError, StrataError
+from strata.errors import InconclusiveError, StrataError, UsageError
 from strata.model import histogram
 from strata.model.plan import Cell, Plan, Step
 from strata.model.result import CellResult, Direction, EngineResult
@@ -345,3 +347,20 @@ def test_a_comparison_has_a_page_that_replaces_its_own_and_nobody_elses(keep, tm
     with pytest.raises(StrataError) as caught:
         strata("compare", "run-000", "run-001", "--html", str(page))
     assert caught.value.exit_code == 5 and page.read_text() == "somebody's"
+
+
+def test_a_comparison_is_written_as_tables_with_the_keys_of_its_cells(keep, tmp_path: Path) -> None:
+    history(keep, 3)
+    files = tmp_path / "c.csv", tmp_path / "c.jsonl"
+    code, printed = strata("compare", "run-000", "run-002", "--csv", str(files[0]), "--jsonl", str(files[1]), "--json")
+    cells = json.loads(printed)["cells"]
+    rows = list(csv.DictReader(io.StringIO(files[0].read_text())))
+    lines = [json.loads(line) for line in files[1].read_text().splitlines()]
+    assert code == 0 and len(rows) == len(lines) == len(cells) == 2
+    for row, line, cell in zip(rows, lines, cells, strict=True):
+        assert (row["layer"], row["workload"]) == (line["layer"], line["workload"]) == ("disk", cell["workload_key"])
+        assert float(row["iops B/A low"]) == line["iops_ratio_low"] == cell["iops"]["low"]
+        assert row["beyond margin"] == str(line["beyond_margin"]).lower() == "false"
+        assert line["p50_ratio"] == next(s["ratio"]["value"] for s in cell["shifts"] if s["percentile"] == "50")
+    with pytest.raises(UsageError, match="two options name this file"):
+        strata("compare", "run-000", "run-002", "--csv", str(files[0]), "--jsonl", str(files[0]))

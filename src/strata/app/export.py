@@ -1,23 +1,41 @@
-"""``strata export``: runs of the store in the forms of other tools."""
+"""``strata export``, and the files of ``--csv`` and ``--jsonl``: runs of the store in the forms of other tools."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from strata.app.kept import load_kept
-from strata.errors import UsageError
-from strata.formats.exports import MeasuredRun, exported
+from strata.app.kept import load_kept, opened
+from strata.app.outputs import Seal, write_output
+from strata.formats.exports import MeasuredRun, cells_as, exported
 from strata.formats.exports.tables import CELLS
+from strata.model.compared import ComparedRuns
+from strata.model.matrix import MatrixResult
 from strata.model.run import Report
+from strata.text import controls
 
 
-def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CELLS) -> str:
-    """The text. ``ids``: none means the newest run. Raises `UsageError` for what is not there or cannot be exported."""
-    found = []
-    for run_id in ids or (None,):
-        report = load_kept(run_id, store_url)
-        if not isinstance(report, Report):
-            why = "it is a matrix, whose cells are predicted and measured together"
-            raise UsageError("cannot export", run_id or "the newest run", why, "strata report RUN --json")
-        found.append(MeasuredRun(report.run, report.analysis, report.results))
-    return exported(form, found, table)
+def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CELLS) -> str | bytes:
+    """The text, or the bytes of a form that is no text. ``ids``: none means the newest run.
+
+    Raises `UsageError` for what is not there or cannot be exported.
+    """
+    return exported(form, [_measured(run_id, store_url) for run_id in ids or (None,)], table)
+
+
+def write_export(path: Path, made: str | bytes) -> None:
+    """An export as a file, as it would leave on stdout. Raises as `write_output`."""
+    write_output(path, controls.lines(made) if isinstance(made, str) else made, Seal.BESIDE)
+
+
+def write_cells(path: Path, form: str, found: Report | MatrixResult | ComparedRuns) -> None:
+    """The cells of what a command found as a file. Raises as `write_output`."""
+    write_export(path, cells_as(form, found))
+
+
+def _measured(run_id: str | None, store_url: str | None) -> MeasuredRun:
+    found = load_kept(run_id, store_url)
+    if isinstance(found, Report):
+        return MeasuredRun(found.run, found.results, found.analysis)
+    with opened(store_url) as store:
+        return MeasuredRun(store.load_run(found.run), store.cells(found.run), matrix=found)

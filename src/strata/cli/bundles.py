@@ -18,6 +18,8 @@ from strata.text.output import note, out
 
 if TYPE_CHECKING:
     from strata.app.options import Options
+    from strata.model.compared import ComparedRuns
+    from strata.model.matrix import MatrixResult
     from strata.model.profile import Profile
     from strata.model.progress import Progress
     from strata.model.run import Label, Report
@@ -28,6 +30,8 @@ class Pages(Bundle):
 
     html: common.HtmlPath = None
     markdown: common.MarkdownPath = None
+    csv: common.CsvPath = None
+    jsonl: common.JsonlPath = None
     json: common.JsonFlag = False
     store: common.StoreUrl = None
 
@@ -35,13 +39,23 @@ class Pages(Bundle):
         """Refuse before the run what could not be written after it. Raises `UsageError`."""
         from strata.app.outputs import check_output
 
-        for path in self.pages:
+        for path in self.files:
             check_output(path)
+        if twice := {str(path) for path in self.files if self.files.count(path) > 1}:
+            raise UsageError("cannot write", ", ".join(twice), "two options name this file", "give each its own file")
 
     @property
-    def pages(self) -> tuple[Path, ...]:
+    def files(self) -> list[Path]:
         """The files that are to be written."""
-        return tuple(path for path in (self.html, self.markdown) if path is not None)
+        return [path for path in (self.html, self.markdown, self.csv, self.jsonl) if path is not None]
+
+    def write_cells(self, found: Report | MatrixResult | ComparedRuns) -> None:
+        """The tables that were asked; what makes them is loaded for a table only."""
+        for form, path in (("csv", self.csv), ("jsonl", self.jsonl)):
+            if path is not None:
+                from strata.app.export import write_cells
+
+                write_cells(path, form, found)
 
     def publish(self, report: Report) -> None:
         """Print the report and write the asked files."""
@@ -53,7 +67,7 @@ class Pages(Bundle):
         self.said_where()
 
     def write(self, report: Report) -> None:
-        """The pages that were asked; what makes them is loaded for a page only."""
+        """The files that were asked; what makes them is loaded for a page only."""
         from strata.app.outputs import write_output
 
         if self.html is not None:
@@ -64,11 +78,12 @@ class Pages(Bundle):
             from strata.report import markdown as text
 
             write_output(self.markdown, text.render(report))
+        self.write_cells(report)
 
     def said_where(self) -> None:
-        """Where the pages are, once the result was printed."""
-        for path in self.pages:
-            note(f"report: {path.resolve()}")
+        """Where the files are, once the result was printed."""
+        for path in self.files:
+            note(f"{'cells' if path in (self.csv, self.jsonl) else 'report'}: {path.resolve()}")
 
 
 class Output(Pages):

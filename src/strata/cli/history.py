@@ -61,6 +61,7 @@ def compare(
         write_output(output.html, page.render(compared))
     if output.markdown is not None:
         write_output(output.markdown, compare_markdown(compared))
+    output.write_cells(compared)
     common.show(compared, compare_text, output.json)
 
 

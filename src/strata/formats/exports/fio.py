@@ -18,7 +18,7 @@ from strata.model.workload import Workload
 NAME, TITLE, TABULAR = "fio", "fio's json+, one job a round", False
 
 
-def write(runs: Sequence[MeasuredRun], table: str) -> str:
+def write(runs: Sequence[MeasuredRun]) -> str:
     """See the module."""
     jobs = [job for of in runs for job in _jobs(of)]
     begun = max((of.run.created_unix_ns for of in runs), default=0) // units.NS_PER_S

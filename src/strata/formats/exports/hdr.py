@@ -17,7 +17,7 @@ _COMPRESSED = 0x1C849304
 """The cookie of a compressed payload, version 2, with its word size (HdrHistogram's encoding, V2)."""
 
 
-def write(runs: Sequence[MeasuredRun], table: str) -> str:
+def write(runs: Sequence[MeasuredRun]) -> str:
     """See the module. A line for each round and direction, tagged by layer and workload."""
     begun = min((of.run.created_unix_ns for of in runs), default=0) / units.NS_PER_S
     lines = [

@@ -18,7 +18,7 @@ _FAMILIES = (
 )
 
 
-def write(runs: Sequence[MeasuredRun], table: str) -> str:
+def write(runs: Sequence[MeasuredRun]) -> str:
     """See the module. Of a cell that several runs have, the last given counts."""
     newest = {(of.run.environment.hostname, of.run.plan.stack.name, c.layer, c.workload.key): (of, c)
               for of in runs for c in of.analysis.cells}  # fmt: skip
