@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import junitparser
 import pytest
 from rich.cells import cell_len
 from typer.testing import CliRunner
@@ -364,3 +365,24 @@ def test_a_comparison_is_written_as_tables_with_the_keys_of_its_cells(keep, tmp_
         assert line["p50_ratio"] == next(s["ratio"]["value"] for s in cell["shifts"] if s["percentile"] == "50")
     with pytest.raises(UsageError, match="two options name this file"):
         strata("compare", "run-000", "run-002", "--csv", str(files[0]), "--jsonl", str(files[0]))
+
+
+def test_a_run_is_judged_as_a_test_report_that_others_read(keep, tmp_path: Path) -> None:
+    history(keep)
+    lost, other, file = keep(20, 0.7), keep(21, kernel="6.9", engine={"name": "fio"}), tmp_path / "j.xml"
+    assert strata("export", "junit", lost, other, "--output", str(file)) == (0, "")
+    suites = list(junitparser.JUnitXml.fromfile(str(file)))
+    assert [s.name for s in suites] == [f"laws over {lost}", "against main", f"laws over {other}", "against main"]
+    laws, gate, _, unlike = suites
+    for suite in suites:
+        endings = [case.result[0].__class__.__name__ if case.result else "" for case in suite]
+        assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (
+            len(endings), endings.count("Failure"), endings.count("Error"), endings.count("Skipped")
+        )  # fmt: skip
+    checked = json.loads(strata("check", lost, "--json")[1])
+    assert {case.name for case in laws} == set(checked["laws"])
+    assert {case.name for case in laws if case.is_skipped} == set(checked["laws"]) - set(checked["asked"])
+    assert {case.name for case in laws if case.is_failure} == {f["law"] for f in checked["flags"] if f["broken"]}
+    assert {(case.classname, case.name) for case in gate} == {("strata.disk", w.key) for w in WORKLOADS}
+    (case,) = unlike
+    assert case.is_skipped and "cannot compare" in case.result[0].message

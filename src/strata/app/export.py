@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from strata.app.check import check_run
+from strata.app.history import baselines_of, gate_runs
 from strata.app.kept import load_kept, opened
 from strata.app.outputs import Seal, write_output
-from strata.formats.exports import MeasuredRun, cells_as, exported
+from strata.errors import StrataError
+from strata.formats.exports import MeasuredRun, cells_as, exported, form_of
 from strata.formats.exports.tables import CELLS
 from strata.model.compared import ComparedRuns
 from strata.model.matrix import MatrixResult
-from strata.model.run import Report
+from strata.model.run import Report, RunStatus
+from strata.report.junit import gate_suite, laws_suite
 from strata.text import controls
+from strata.text.junit import CaseEnding, JunitCase, JunitSuite
 
 
 def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CELLS) -> str | bytes:
@@ -20,7 +25,8 @@ def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CE
 
     Raises `UsageError` for what is not there or cannot be exported.
     """
-    return exported(form, [_measured(run_id, store_url) for run_id in ids or (None,)], table)
+    load = _judged if form_of(form).judged else _measured
+    return exported(form, [load(run_id, store_url) for run_id in ids or (None,)], table)
 
 
 def write_export(path: Path, made: str | bytes) -> None:
@@ -39,3 +45,20 @@ def _measured(run_id: str | None, store_url: str | None) -> MeasuredRun:
         return MeasuredRun(found.run, found.results, found.analysis)
     with opened(store_url) as store:
         return MeasuredRun(store.load_run(found.run), store.cells(found.run), matrix=found)
+
+
+def _judged(run_id: str | None, store_url: str | None) -> MeasuredRun:
+    """A run with its laws and gates; one that was not finished has no gates."""
+    checked = check_run(run_id, store_url)
+    with opened(store_url) as store:
+        run = store.load_run(checked.source)
+        against = baselines_of(run, store) if run.status is RunStatus.DONE else ()
+    suites = [laws_suite(checked)]
+    for baseline in against:
+        try:
+            suites.append(gate_suite(gate_runs(baseline.name, [run.id], None, store_url)))
+        except StrataError as e:
+            # Measured in another environment, or nothing in common: that is no loss.
+            case = JunitCase("strata.gate", baseline.name, CaseEnding.SKIPPED, e.headline)
+            suites.append(JunitSuite(f"against {baseline.name}", (case,)))
+    return MeasuredRun(run, suites=tuple(suites))

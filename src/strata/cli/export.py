@@ -13,7 +13,9 @@ from strata.text.output import note, out
 
 
 def export(
-    form: Annotated[str, typer.Argument(help="What to write: csv, jsonl, markdown, parquet, openmetrics, fio or hdr.")],
+    form: Annotated[
+        str, typer.Argument(help="What to write: csv, jsonl, markdown, parquet, openmetrics, fio, hdr or junit.")
+    ],
     run_ids: Annotated[
         list[str] | None,
         typer.Argument(

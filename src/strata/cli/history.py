@@ -121,7 +121,8 @@ def gate(
     from strata.app.history import gate_runs
     from strata.app.outputs import check_output, write_output
     from strata.model.history import GateOutcome
-    from strata.report.gate_text import gate_junit, gate_markdown, gate_text
+    from strata.report.gate_text import gate_markdown, gate_text
+    from strata.report.junit import gate_junit
 
     for path in (junit, markdown):
         if path is not None:

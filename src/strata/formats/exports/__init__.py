@@ -4,6 +4,7 @@ A module says of itself:
 
 ``NAME``, ``TITLE``   its key on the command line, and what it writes, for people
 ``TABULAR``           whether it writes any `Sheet`; else it writes runs
+``JUDGED``            whether it needs `MeasuredRun.suites`, what is judged of a run, and no figures (optional)
 ``write(what)``       the text, or the bytes of a form that is no text, of a `Sheet` or of runs
 
 What was not measured is empty or left out, never 0. Figures are not rounded.
@@ -36,6 +37,7 @@ class ExportForm:
     name: str
     title: str
     tabular: bool
+    judged: bool
     write: Callable[[Any], str | bytes]
 
 
@@ -43,7 +45,7 @@ class ExportForm:
 def forms() -> tuple[ExportForm, ...]:
     """Every form, by its name."""
     found = modules(sys.modules[__name__], "NAME")
-    return tuple(ExportForm(m.NAME, m.TITLE, m.TABULAR, m.write) for m in found)
+    return tuple(ExportForm(m.NAME, m.TITLE, m.TABULAR, getattr(m, "JUDGED", False), m.write) for m in found)
 
 
 def form_of(name: str) -> ExportForm:

@@ -15,18 +15,23 @@ from strata.model.percentiles import PERCENTILES
 from strata.model.result import CellResult, Direction
 from strata.model.run import Run
 from strata.model.workload import Workload
+from strata.text.junit import JunitSuite
 
 CELLS, ROUNDS, INTERVALS, COUNTERS = "cells", "rounds", "intervals", "counters"
 
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A run with what was measured in it and what that says: its analysis, or the matrix that it measured."""
+    """A run with what was measured in it and what that says: its analysis, or the matrix that it measured.
+
+    ``suites``: what laws and baselines say of it.
+    """
 
     run: Run
-    results: tuple[CellResult, ...]
+    results: tuple[CellResult, ...] = ()
     analysed: Analysis | None = None
     matrix: MatrixResult | None = None
+    suites: tuple[JunitSuite, ...] = ()
 
     @property
     def analysis(self) -> Analysis:
