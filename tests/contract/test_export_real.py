@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from absent import absent
 from commands import strata
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
@@ -25,6 +28,7 @@ from strata.formats.exports.csv import plain
 from strata.formats.exports.sheet import Sheet
 from strata.formats.exports.tables import TABLES
 from strata.formats.results import Source, read_result
+from strata.model.imported import Imported
 from strata.model.run import Report
 from strata.plan.words import workload_from_words
 
@@ -47,6 +51,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def report(store: str) -> Report:
     return load_report(None, store)
+
+
+LOGS = ("_iops.1.log", "_bw.1.log", "_lat.1.log")
+
+
+def read_file(path: Path) -> Imported:
+    made = path.read_bytes()
+    return read_result(Source(path.name, len(made), lambda: iter((made,))))
 
 
 def told(store: str, form: str, table: str = "cells") -> str:
@@ -92,7 +104,7 @@ def test_parquet_holds_the_same_in_types_that_no_run_changes(store: str, table: 
 def test_what_is_no_text_goes_into_a_file_and_nowhere_else(store: str, tmp_path: Path) -> None:
     words = ("export", "parquet", "--store", store)
     refused = strata(*words)
-    assert refused.returncode == 2 and not refused.stdout and "--output FILE" in refused.stderr
+    assert refused.returncode == 2 and not refused.stdout and "--output PATH" in refused.stderr
     done = strata(*words, "--output", tmp_path / "c.parquet")
     assert done.returncode == 0 and not done.stdout
     assert (tmp_path / "c.parquet").read_bytes() == export("parquet", (), store)
@@ -160,10 +172,48 @@ def test_metrics_are_what_prometheus_reads(store: str, report: Report) -> None:
     cell = report.analysis.cells[0]
     (sample,) = found["strata_cell_iops"].samples
     assert sample.value == cell.iops.value and sample.labels["workload"] == cell.workload.key
-    quantiles = found["strata_cell_latency_quantile_seconds"].samples
-    assert {s.labels["quantile"]: s.value * 1e9 for s in quantiles} == {
+    quantiles = found["strata_cell_latency_seconds"].samples
+    assert {s.labels["quantile"]: s.value * 1e9 for s in quantiles if "quantile" in s.labels} == {
         f"{float(p) / 100:.10g}": pytest.approx(e.value) for p, e in cell.latency_ns.items()
     }
+
+
+def test_promtool_finds_nothing_to_say_of_the_metrics(store: str) -> None:
+    if shutil.which("promtool") is None:
+        absent("promtool is not installed (package prometheus)")
+    words = ["promtool", "check", "metrics"]
+    done = subprocess.run(
+        words, input=told(store, "openmetrics"), capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_every_cell_is_one_job_of_fio_plot_and_its_logs_are_read_again(
+    store: str, report: Report, tmp_path: Path
+) -> None:
+    words = ("export", "fio-plot", "--store", store, "--output", tmp_path / "p")
+    assert strata(*words).returncode == 0
+    (cell,) = report.analysis.cells
+    at = tmp_path / "p" / "file_system" / "8192"
+    name = "randrw-iodepth-4-numjobs-1"
+    assert {p.name for p in at.iterdir()} == {f"{name}{end}" for end in (".json", *LOGS)}
+    (job,) = json.loads((at / f"{name}.json").read_text())["jobs"]
+    assert sum(job[side]["total_ios"] for side in ("read", "write")) == cell.ios
+    rounds = [r.result for r in report.results if r.kind == "measure" and r.result is not None]
+    assert job["read"]["total_ios"] / job["read"]["iops"] == pytest.approx(sum(r.seconds for r in rounds))
+    assert {"rw", "bs", "iodepth", "numjobs"} <= job["job options"].keys()
+    assert {"iops_stddev", "bw", "lat_ns"} <= job["read"].keys() and {"usr_cpu", "sys_cpu"} <= job.keys()
+    bins = [(int(ns), n) for side in ("read", "write") for ns, n in job[side]["clat_ns"]["bins"].items()]
+    within = {edge: sum(n for ns, n in bins if ns <= edge * 1000) / cell.ios * 100 for edge in (50, 100, 1000)}
+    told = list(job["latency_us"].values())
+    below = sum(job["latency_ns"].values())
+    assert [below + sum(told[:n]) for n in (5, 6, 10)] == [pytest.approx(share) for share in within.values()]
+    assert below + sum(told) + sum(job["latency_ms"].values()) == pytest.approx(100)
+    for end in LOGS:
+        (one,) = read_file(at / f"{name}{end}").cells
+        assert set(one.sides) == {"read", "write"} and one.points
+    again = strata(*words)
+    assert again.returncode == 5 and "it is there already" in again.stderr
 
 
 def test_another_program_reads_the_distributions(store: str, report: Report, tmp_path: Path) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from strata.app.check import check_run
 from strata.app.history import baselines_of, gate_runs
 from strata.app.kept import load_kept, opened
-from strata.app.outputs import Seal, write_output
+from strata.app.outputs import Seal, new_folder, write_output
 from strata.errors import StrataError
-from strata.formats.exports import MeasuredRun, cells_as, exported, form_of
+from strata.formats.exports import Export, MeasuredRun, cells_as, exported, form_of
 from strata.formats.exports.tables import CELLS
 from strata.model.compared import ComparedRuns
 from strata.model.matrix import MatrixResult
@@ -20,8 +20,8 @@ from strata.text import controls
 from strata.text.junit import CaseEnding, JunitCase, JunitSuite
 
 
-def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CELLS) -> str | bytes:
-    """The text, or the bytes of a form that is no text. ``ids``: none means the newest run.
+def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CELLS) -> Export:
+    """What is written. ``ids``: none means the newest run.
 
     Raises `UsageError` for what is not there or cannot be exported.
     """
@@ -29,9 +29,12 @@ def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CE
     return exported(form, [load(run_id, store_url) for run_id in ids or (None,)], table)
 
 
-def write_export(path: Path, made: str | bytes) -> None:
-    """An export as a file, as it would leave on stdout. Raises as `write_output`."""
-    write_output(path, controls.lines(made) if isinstance(made, str) else made, Seal.BESIDE)
+def write_export(path: Path, made: Export) -> None:
+    """An export as a file, as it would leave on stdout, or as a new folder. Raises as `write_output`."""
+    if isinstance(made, Mapping):
+        new_folder(path, {name: controls.lines(text) for name, text in made.items()})
+    else:
+        write_output(path, controls.lines(made) if isinstance(made, str) else made, Seal.BESIDE)
 
 
 def write_cells(path: Path, form: str, found: Report | MatrixResult | ComparedRuns) -> None:

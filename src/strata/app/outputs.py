@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 import stat
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 
@@ -73,6 +74,19 @@ def write_output(path: Path, text: str | bytes, seal: Seal = Seal.MARKUP) -> Non
         raise RunFailed(
             "cannot write", str(path), e.strerror or str(e), "the run is in the store: strata report"
         ) from e
+
+
+def new_folder(path: Path, files: Mapping[str, str]) -> None:
+    """A folder with these files, by their paths in it. Raises `SafetyRefusal` where something is there already."""
+    try:
+        path.mkdir()
+        for name, text in files.items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            write_output(path / name, text, Seal.BESIDE)
+    except FileExistsError as e:
+        raise SafetyRefusal("will not write into", str(path), "it is there already", "give a new folder") from e
+    except OSError as e:
+        raise RunFailed("cannot write", str(path), e.strerror or str(e)) from e
 
 
 def sealed(text: str | bytes, seal: Seal = Seal.MARKUP) -> bytes:

@@ -14,7 +14,8 @@ from strata.text.output import note, out
 
 def export(
     form: Annotated[
-        str, typer.Argument(help="What to write: csv, jsonl, markdown, parquet, openmetrics, fio, hdr or junit.")
+        str,
+        typer.Argument(help="What to write: csv, fio, fio-plot, hdr, jsonl, junit, markdown, openmetrics or parquet."),
     ],
     run_ids: Annotated[
         list[str] | None,
@@ -25,23 +26,23 @@ def export(
     table: Annotated[
         str, typer.Option(help="Rows of csv, jsonl, markdown and parquet: cells, rounds, intervals or counters.")
     ] = "cells",
-    output: Annotated[Path | None, typer.Option(help="Write to this file (default: stdout; parquet needs it).")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write to this file (default: stdout; parquet needs it, and fio-plot a new folder)."),
+    ] = None,
     store: common.StoreUrl = None,
 ) -> None:
     """Write stored runs as files of other tools: tables, metrics, fio's JSON, HdrHistogram logs."""
     from strata.app.export import export as write
     from strata.app.export import write_export
-    from strata.app.outputs import check_output
 
-    if output is not None:
-        check_output(output)
     made = write(form, run_ids or [], store, table)
     if output is not None:
         write_export(output, made)
         note(f"written: {output.resolve()}")
-    elif isinstance(made, bytes):
-        why = f"{form} is no text"
-        raise UsageError("cannot print", form, why, f"strata export {form} --output FILE")
-    else:
+    elif isinstance(made, str):
         # As JSON where that is what it is: it keeps its meaning in every encoding.
         out(made, exact=form in ("jsonl", "fio"))
+    else:
+        what = "no text" if isinstance(made, bytes) else "a folder"
+        raise UsageError("cannot print", form, f"it is {what}", f"strata export {form} --output PATH")

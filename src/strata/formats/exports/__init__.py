@@ -5,7 +5,7 @@ A module says of itself:
 ``NAME``, ``TITLE``   its key on the command line, and what it writes, for people
 ``TABULAR``           whether it writes any `Sheet`; else it writes runs
 ``JUDGED``            whether it needs `MeasuredRun.suites`, what is judged of a run, and no figures (optional)
-``write(what)``       the text, or the bytes of a form that is no text, of a `Sheet` or of runs
+``write(what)``       an `Export` of a `Sheet` or of runs
 
 What was not measured is empty or left out, never 0. Figures are not rounded.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,11 @@ from strata.model.matrix import MatrixResult
 from strata.model.plugins import modules
 from strata.model.run import Report
 
-__all__ = ["ExportForm", "MeasuredRun", "cells_as", "exported", "form_of", "forms"]
+__all__ = ["Export", "ExportForm", "MeasuredRun", "cells_as", "exported", "form_of", "forms"]
+
+
+Export = str | bytes | Mapping[str, str]
+"""A text, bytes, or the texts of a folder's files by their paths in it."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class ExportForm:
     title: str
     tabular: bool
     judged: bool
-    write: Callable[[Any], str | bytes]
+    write: Callable[[Any], Export]
 
 
 @functools.cache
@@ -56,7 +60,7 @@ def form_of(name: str) -> ExportForm:
     return made
 
 
-def exported(form: str, runs: Sequence[MeasuredRun], table: str = CELLS) -> str | bytes:
+def exported(form: str, runs: Sequence[MeasuredRun], table: str = CELLS) -> Export:
     """The runs in one of the forms. Raises `UsageError` for a form or a table that there is not."""
     made = form_of(form)
     if table not in TABLES:
@@ -69,7 +73,7 @@ def exported(form: str, runs: Sequence[MeasuredRun], table: str = CELLS) -> str 
     return made.write(runs)
 
 
-def cells_as(form: str, found: Report | MatrixResult | ComparedRuns) -> str | bytes:
+def cells_as(form: str, found: Report | MatrixResult | ComparedRuns) -> Export:
     """The cells of what a command found, in a tabular form."""
     match found:
         case MatrixResult():
