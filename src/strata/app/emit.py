@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from strata import units
+from strata.app.kept import opened
+from strata.app.matrix_plan import MatrixWords, asked_of
+from strata.app.options import Options
 from strata.errors import SafetyRefusal, UsageError
 from strata.formats.scripts import Measurement, Script, written
 from strata.model.plan import Cell
@@ -13,30 +17,51 @@ from strata.plan.order import interleave
 from strata.plan.workloads import DIAGNOSE
 
 MEASUREMENTS_MOST = 10_000
+SIZE, ROUNDS, RAMP_S, RUNTIME_S = units.GIB, 3, 2.0, 10.0
+"""Where nobody says another, and no stored run does."""
 
 
 def emit(
     form: str,
     target: str,
-    workloads: Sequence[Workload] = (),
+    asked: Sequence[Workload] | MatrixWords | str = (),
     only: Sequence[str] = (),
     *,
-    size: int,
-    rounds: int,
-    ramp_s: float,
-    runtime_s: float,
-    seed: int,
+    size: int | None = None,
+    rounds: int | None = None,
+    ramp_s: float | None = None,
+    runtime_s: float | None = None,
+    seed: int = 1,
+    store_url: str | None = None,
     counters: bool = True,
     destructive: bool = False,
 ) -> str:
-    """The text of a script. ``workloads``: none means those of `diagnose`; ``only`` keeps those whose name matches.
+    """The text of a script. ``asked``: workloads (none: those of `diagnose`), the words of a matrix, or the id of a
+    stored run, which may be an imported one, a matrix or unfinished: what is not said is as in it. ``only`` keeps the
+    workloads whose name matches.
 
     Raises `UsageError` where the tool has no words for a workload, and `SafetyRefusal` for writes to a device without
     ``destructive``.
     """
-    chosen = [w for w in workloads or DIAGNOSE if not only or any(fnmatchcase(w.key, name) for name in only)]
+    if isinstance(asked, str):
+        with opened(store_url) as store:
+            like = store.load_run(asked).plan
+        workloads = like.workloads
+        size, rounds = size or like.file_size or None, like.rounds if rounds is None else rounds
+        ramp_s, runtime_s = like.ramp_s if ramp_s is None else ramp_s, runtime_s or like.runtime_s or None
+    else:
+        # In a matrix what writes is write-through where nobody says another.
+        workloads = asked_of(asked, Options())[1] if isinstance(asked, MatrixWords) else tuple(asked) or DIAGNOSE
+    size, rounds = SIZE if size is None else size, ROUNDS if rounds is None else rounds
+    ramp_s, runtime_s = RAMP_S if ramp_s is None else ramp_s, RUNTIME_S if runtime_s is None else runtime_s
+    for option, value in (("--size", size), ("--runtime", runtime_s)):
+        if value <= 0:
+            raise UsageError(
+                "cannot use", option, "it must be greater than 0", f"{option} {'1g' if value is size else '10s'}"
+            )
+    chosen = [w for w in workloads if not only or any(fnmatchcase(w.key, name) for name in only)]
     if not chosen:
-        there = ", ".join(w.key for w in workloads or DIAGNOSE)
+        there = ", ".join(w.key for w in workloads)
         raise UsageError("nothing to write:", ", ".join(only), "no workload has such a name", f"there are {there}")
     if not 1 <= rounds * len(chosen) <= MEASUREMENTS_MOST:
         why = f"{rounds} rounds of {len(chosen)} workloads; from 1 to {MEASUREMENTS_MOST} measurements are written"

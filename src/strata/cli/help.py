@@ -18,7 +18,7 @@ MANY = 20
 """A command with more options than these shows them in `GROUPS`."""
 
 _GROUPS: dict[str, str] = {
-    PATTERN: "demo order write_share profile job from_trace write_profile matrix layers workloads read_only share "
+    PATTERN: "demo order write_share profile job from_trace write_profile matrix run layers workloads read_only share "
     "target shares deal resume check",
     BLOCKS: "sector seed",
     PACE: "",
