@@ -367,6 +367,27 @@ def test_a_comparison_is_written_as_tables_with_the_keys_of_its_cells(keep, tmp_
         strata("compare", "run-000", "run-002", "--csv", str(files[0]), "--jsonl", str(files[0]))
 
 
+def test_a_history_and_a_gate_are_written_as_tables(keep, tmp_path: Path) -> None:
+    history(keep)
+    for n in (20, 21, 22):
+        keep(n, 0.7, fails=1 if n == 22 else None)
+    told = {}
+    for words in (("history", "disk/*"), ("gate", "--last", "3", "--max-loss", "10%")):
+        files = [tmp_path / f"{words[0]}.{form}" for form in ("csv", "jsonl")]
+        printed = json.loads(strata(*words, "--csv", str(files[0]), "--jsonl", str(files[1]), "--json")[1])
+        lines = [json.loads(line) for line in files[1].read_text().splitlines()]
+        assert len(list(csv.DictReader(io.StringIO(files[0].read_text())))) == len(lines)
+        told[words[0]] = printed["cells"], lines
+    cells, lines = told["history"]
+    assert [one["iops"] for one in lines] == [p["iops"] for c in cells for p in c["points"]]
+    changes = [(c["workload_key"], p["run"]) for c in cells for p in c["changes"]]
+    assert changes and [(one["workload"], one["run"]) for one in lines if "change_ratio" in one] == changes
+    cells, lines = told["gate"]
+    assert [(one["workload"], one["outcome"], one["iops_ratio_high"]) for one in lines] == [
+        (c["workload_key"], c["outcome"], c["ratio"]["high"]) for c in cells
+    ]
+
+
 def test_a_run_is_judged_as_a_test_report_that_others_read(keep, tmp_path: Path) -> None:
     history(keep)
     lost, other, file = keep(20, 0.7), keep(21, kernel="6.9", engine={"name": "fio"}), tmp_path / "j.xml"

@@ -10,14 +10,14 @@ from strata.app.history import baselines_of, gate_runs
 from strata.app.kept import load_kept, opened
 from strata.app.outputs import Seal, new_folder, write_output
 from strata.errors import StrataError
-from strata.formats.exports import Export, MeasuredRun, cells_as, exported, form_of
+from strata.formats.exports import Export, MeasuredRun, Tabular, cells_as, exported, form_of
 from strata.formats.exports.tables import CELLS
-from strata.model.compared import ComparedRuns
-from strata.model.matrix import MatrixResult
 from strata.model.run import Report, RunStatus
 from strata.report.junit import gate_suite, laws_suite
 from strata.text import controls
 from strata.text.junit import CaseEnding, JunitCase, JunitSuite
+
+__all__ = ["Tabular", "export", "write_cells", "write_export"]
 
 
 def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CELLS) -> Export:
@@ -37,7 +37,7 @@ def write_export(path: Path, made: Export) -> None:
         write_output(path, controls.lines(made) if isinstance(made, str) else made, Seal.BESIDE)
 
 
-def write_cells(path: Path, form: str, found: Report | MatrixResult | ComparedRuns) -> None:
+def write_cells(path: Path, form: str, found: Tabular) -> None:
     """The cells of what a command found as a file. Raises as `write_output`."""
     write_export(path, cells_as(form, found))
 

@@ -17,45 +17,55 @@ from strata.model.workload_options import OPTIONS, Kind, WorkloadOption
 from strata.text.output import note, out
 
 if TYPE_CHECKING:
+    from strata.app.export import Tabular
     from strata.app.options import Options
-    from strata.model.compared import ComparedRuns
-    from strata.model.matrix import MatrixResult
     from strata.model.profile import Profile
     from strata.model.progress import Progress
     from strata.model.run import Label, Report
 
 
-class Pages(Bundle):
-    """Where the result goes."""
+class CellFiles(Bundle):
+    """Tables of what was found."""
 
-    html: common.HtmlPath = None
-    markdown: common.MarkdownPath = None
     csv: common.CsvPath = None
     jsonl: common.JsonlPath = None
-    json: common.JsonFlag = False
-    store: common.StoreUrl = None
-
-    def check(self) -> None:
-        """Refuse before the run what could not be written after it. Raises `UsageError`."""
-        from strata.app.outputs import check_output
-
-        for path in self.files:
-            check_output(path)
-        if twice := {str(path) for path in self.files if self.files.count(path) > 1}:
-            raise UsageError("cannot write", ", ".join(twice), "two options name this file", "give each its own file")
 
     @property
     def files(self) -> list[Path]:
         """The files that are to be written."""
-        return [path for path in (self.html, self.markdown, self.csv, self.jsonl) if path is not None]
+        return [path for path in (self.csv, self.jsonl) if path is not None]
 
-    def write_cells(self, found: Report | MatrixResult | ComparedRuns) -> None:
+    def check(self, *more: Path | None) -> None:
+        """Refuse before the run what could not be written after it, of ``more`` too. Raises `UsageError`."""
+        from strata.app.outputs import check_output
+
+        every = [path for path in (*more, *self.files) if path is not None]
+        for path in every:
+            check_output(path)
+        if twice := {str(path) for path in every if every.count(path) > 1}:
+            raise UsageError("cannot write", ", ".join(twice), "two options name this file", "give each its own file")
+
+    def write_cells(self, found: Tabular) -> None:
         """The tables that were asked; what makes them is loaded for a table only."""
         for form, path in (("csv", self.csv), ("jsonl", self.jsonl)):
             if path is not None:
                 from strata.app.export import write_cells
 
                 write_cells(path, form, found)
+
+
+class Pages(CellFiles):
+    """Where the result goes."""
+
+    html: common.HtmlPath = None
+    markdown: common.MarkdownPath = None
+    json: common.JsonFlag = False
+    store: common.StoreUrl = None
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that are to be written."""
+        return [*(path for path in (self.html, self.markdown) if path is not None), *super().files]
 
     def publish(self, report: Report) -> None:
         """Print the report and write the asked files."""

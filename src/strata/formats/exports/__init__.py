@@ -19,19 +19,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from strata.errors import UsageError, choices
-from strata.formats.exports import of_compared, of_matrix
+from strata.formats.exports import of_compared, of_gate, of_history, of_matrix
 from strata.formats.exports.sheet import Sheet
 from strata.formats.exports.tables import CELLS, TABLES, MeasuredRun
 from strata.model.compared import ComparedRuns
+from strata.model.history import Gate, History
 from strata.model.matrix import MatrixResult
 from strata.model.plugins import modules
 from strata.model.run import Report
 
-__all__ = ["Export", "ExportForm", "MeasuredRun", "cells_as", "exported", "form_of", "forms"]
+__all__ = ["Export", "ExportForm", "MeasuredRun", "Tabular", "cells_as", "exported", "form_of", "forms"]
 
 
 Export = str | bytes | Mapping[str, str]
 """A text, bytes, or the texts of a folder's files by their paths in it."""
+Tabular = Report | MatrixResult | ComparedRuns | History | Gate
+"""What has cells."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +76,13 @@ def exported(form: str, runs: Sequence[MeasuredRun], table: str = CELLS) -> Expo
     return made.write(runs)
 
 
-def cells_as(form: str, found: Report | MatrixResult | ComparedRuns) -> Export:
+def cells_as(form: str, found: Tabular) -> Export:
     """The cells of what a command found, in a tabular form."""
     match found:
+        case History():
+            return form_of(form).write(of_history.sheet(found))
+        case Gate():
+            return form_of(form).write(of_gate.sheet(found))
         case MatrixResult():
             return form_of(form).write(of_matrix.sheet(found))
         case ComparedRuns():
