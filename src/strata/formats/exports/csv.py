@@ -6,6 +6,7 @@ import csv
 import io
 
 from strata.formats.exports.sheet import Field, Sheet
+from strata.text import controls
 
 NAME, TITLE, TABULAR = "csv", "comma-separated values, the units in the headings", True
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -22,7 +23,10 @@ def write(sheet: Sheet) -> str:
 
 
 def plain(field: Field) -> Field:
-    """A text that no spreadsheet calculates, and words of their own for what is true or not."""
+    """A text in one line that no spreadsheet calculates, and words of their own for what is true or not."""
     if isinstance(field, bool):
         return str(field).lower()
-    return f"'{field}" if isinstance(field, str) and field.startswith(_FORMULA) else field
+    if not isinstance(field, str):
+        return field
+    # The library does not quote a carriage return by itself, which others take for the end of a row.
+    return ("'" if field.startswith(_FORMULA) else "") + controls.line(field)
