@@ -201,7 +201,7 @@ def test_every_cell_is_one_job_of_fio_plot_and_its_logs_are_read_again(
     assert sum(job[side]["total_ios"] for side in ("read", "write")) == cell.ios
     rounds = [r.result for r in report.results if r.kind == "measure" and r.result is not None]
     assert job["read"]["total_ios"] / job["read"]["iops"] == pytest.approx(sum(r.seconds for r in rounds))
-    assert {"rw", "bs", "iodepth", "numjobs"} <= job["job options"].keys()
+    assert {"rw", "bs", "iodepth", "numjobs"} <= job["job options"].keys() and job["jobname"] == cell.name
     assert {"iops_stddev", "bw", "lat_ns"} <= job["read"].keys() and {"usr_cpu", "sys_cpu"} <= job.keys()
     bins = [(int(ns), n) for side in ("read", "write") for ns, n in job[side]["clat_ns"]["bins"].items()]
     within = {edge: sum(n for ns, n in bins if ns <= edge * 1000) / cell.ios * 100 for edge in (50, 100, 1000)}

@@ -29,7 +29,7 @@ def write(runs: Sequence[MeasuredRun]) -> dict[str, str]:
                 cells.setdefault((one.layer, one.workload_key), []).append(one.result)
         for (layer, key), results in cells.items():
             workload = known[key]
-            found = job(of.run, layer, workload, results, key)
+            found = job(of.run, layer, workload, results, f"{layer}/{key}")
             if _drawn(found):
                 name = f"{workload.rw.value}-iodepth-{workload.arrival.iodepth}-numjobs-{workload.threads}"
                 above = (of.run.id, layer) if len(runs) > 1 else (layer,)

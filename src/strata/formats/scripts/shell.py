@@ -62,7 +62,7 @@ _ENVIRONMENT = """\
 """
 _COUNTERS = """\
 if command -v iostat > /dev/null; then
-  LC_ALL=C iostat -x -t -y 1 > "$out/iostat.txt" 2>&1 &
+  LC_ALL=C iostat -x -t 1 > "$out/iostat.txt" 2>&1 &
   watching=$!
 fi
 """
