@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain, count
 
 from strata import units
 from strata.errors import UsageError
@@ -33,8 +34,9 @@ def write(runs: Sequence[MeasuredRun]) -> dict[str, str]:
             if _drawn(found):
                 name = f"{workload.rw.value}-iodepth-{workload.arrival.iodepth}-numjobs-{workload.threads}"
                 above = (of.run.id, layer) if len(runs) > 1 else (layer,)
-                at = _path(*above, str(workload.bs), name)
-                at = _path(*above, key, name) if f"{at}.json" in made else at
+                folders = chain((str(workload.bs), key), (f"{key}-{n}" for n in count(2)))
+                tried = (_path(*above, folder, name) for folder in folders)
+                at = next(path for path in tried if f"{path}.json" not in made)
                 made |= {f"{at}.json": document([found], of.run.created_unix_ns), **dict(_logs(at, results))}
     if not made:
         why = "no cell has its times, CPU time and two intervals, which fio-plot needs"
