@@ -146,6 +146,14 @@ def test_the_cells_are_those_of_the_report_with_their_intervals(store: str, repo
         assert row["time.p99.99 [ns]"] == ""  # Too few I/Os: missing, and not 0.
 
 
+def test_a_run_is_one_row_with_its_verdict(store: str, report: Report) -> None:
+    (row,) = rows(store, "runs")
+    verdict = report.diagnosis.verdict
+    assert (row["run"], row["verdict"], row["cause"]) == (report.run.id, verdict.kind.value, verdict.cause.value)
+    assert (row["cells"], row["rounds"], row["layers"]) == ("1", "2", "file system")
+    assert float(row["runtime [s]"]) == 0.15 and row["source"] == row["name"] == ""
+
+
 def test_every_i_o_is_in_the_rounds_and_in_the_intervals(store: str, report: Report) -> None:
     done = sum(r.result.read.ops + r.result.write.ops for r in report.results if r.result is not None)
     assert sum(int(row["ios"]) for row in rows(store, "rounds")) == done

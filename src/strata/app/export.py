@@ -45,7 +45,7 @@ def write_cells(path: Path, form: str, found: Tabular) -> None:
 def _measured(run_id: str | None, store_url: str | None) -> MeasuredRun:
     found = load_kept(run_id, store_url)
     if isinstance(found, Report):
-        return MeasuredRun(found.run, found.results, found.analysis)
+        return MeasuredRun(found.run, found.results, found.analysis, verdict=found.diagnosis.verdict)
     with opened(store_url) as store:
         return MeasuredRun(store.load_run(found.run), store.cells(found.run), matrix=found)
 

@@ -24,7 +24,7 @@ def export(
         ),
     ] = None,
     table: Annotated[
-        str, typer.Option(help="Rows of csv, jsonl, markdown and parquet: cells, rounds, intervals or counters.")
+        str, typer.Option(help="Rows of csv, jsonl, markdown and parquet: cells, rounds, intervals, counters or runs.")
     ] = "cells",
     output: Annotated[
         Path | None,

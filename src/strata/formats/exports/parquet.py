@@ -22,12 +22,13 @@ def write(sheet: Sheet) -> bytes:
         raise UsageError("cannot export as", NAME, why, "pip install 'strata[parquet]', or export csv or jsonl") from e
     # What no encoding has, such as the bytes of a path that are no text, is no text here either.
     rows = [[controls.halves(f) if isinstance(f, str) else f for f in row] for row in sheet.rows]
-    table = pyarrow.table(
-        {
-            column.key: pyarrow.array([row[n] for row in rows], _TYPES[column.kind])
-            for n, column in enumerate(sheet.columns)
-        }
-    )
+    filled = {}
+    for n, column in enumerate(sheet.columns):
+        try:
+            filled[column.key] = pyarrow.array([row[n] for row in rows], _TYPES[column.kind])
+        except (ArithmeticError, ValueError) as e:
+            # Figures of another tool can be larger than 64 bits.
+            raise UsageError("cannot export as parquet the column", column.key, str(e), "export csv or jsonl") from e
     made = io.BytesIO()
-    parquet.write_table(table, made)
+    parquet.write_table(pyarrow.table(filled), made)
     return made.getvalue()

@@ -10,6 +10,7 @@ from strata import units
 from strata.errors import UsageError
 from strata.formats.exports.sheet import ExportColumn, Field, Sheet, bounds, columns, interval
 from strata.model.analysis import Analysis, CellSummary
+from strata.model.finding import Verdict
 from strata.model.matrix import MatrixResult
 from strata.model.percentiles import PERCENTILES
 from strata.model.result import CellResult, Direction
@@ -17,12 +18,13 @@ from strata.model.run import Run
 from strata.model.workload import Workload
 from strata.text.junit import JunitSuite
 
-CELLS, ROUNDS, INTERVALS, COUNTERS = "cells", "rounds", "intervals", "counters"
+CELLS, ROUNDS, INTERVALS, COUNTERS, RUNS = "cells", "rounds", "intervals", "counters", "runs"
 
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A run with what was measured in it and what that says: its analysis, or the matrix that it measured.
+    """A run with what was measured in it and what that says: its analysis and verdict, or the matrix that it
+    measured.
 
     ``suites``: what laws and baselines say of it.
     """
@@ -31,13 +33,14 @@ class MeasuredRun:
     results: tuple[CellResult, ...] = ()
     analysed: Analysis | None = None
     matrix: MatrixResult | None = None
+    verdict: Verdict | None = None
     suites: tuple[JunitSuite, ...] = ()
 
     @property
     def analysis(self) -> Analysis:
         """Raises `UsageError` for a matrix, which has none."""
         if self.analysed is None:
-            why = "it is a matrix, which has cells, rounds and intervals only"
+            why = "it is a matrix, which has runs, cells, rounds and intervals only"
             raise UsageError("cannot export", self.run.id, why, "strata export csv RUN --table rounds")
         return self.analysed
 
@@ -69,17 +72,67 @@ depth count
 threads count
 """
 """Of every cell: ``layer`` and ``workload`` are the key by which `strata compare` and `strata history` find it."""
-_WHERE = f"""
+_RUN = """
 run text
 created_utc text = created
 host text
 stack text
-{HOW}"""
+"""
+_WHERE = _RUN + HOW
+_ABOUT = """
+status text
+name text
+note text
+layers text
+cells count
+rounds count
+ramp_seconds = ramp [s]
+run_seconds = runtime [s]
+file_bytes count = file [B]
+generator text
+generator_version text
+strata_version text
+kernel text
+source text
+verdict text
+slow_layer text
+cause text
+confidence_share = confidence
+"""
 
 
 def _where(of: MeasuredRun, layer: str, workload: Workload) -> tuple[Field, ...]:
-    head = (of.run.id, utc(of.run.created_unix_ns), of.run.environment.hostname, of.run.plan.stack.name)
-    return (*head, *how(layer, workload))
+    return (*_run(of), *how(layer, workload))
+
+
+def _run(of: MeasuredRun) -> tuple[Field, ...]:
+    return of.run.id, utc(of.run.created_unix_ns), of.run.environment.hostname, of.run.plan.stack.name
+
+
+def _runs(of: MeasuredRun) -> Iterator[tuple[Field, ...]]:
+    run, plan, made_by, verdict = of.run, of.run.plan, of.run.environment, of.verdict
+    yield (
+        *_run(of),
+        run.status.value,
+        run.label.name or None,
+        run.label.note or None,
+        ", ".join(layer.name for layer in plan.stack.layers),
+        len(plan.cells),
+        plan.rounds,
+        plan.ramp_s,
+        plan.runtime_s,
+        plan.file_size or None,
+        made_by.engine.get("name"),
+        made_by.engine.get("version"),
+        made_by.strata_version,
+        made_by.kernel,
+        None if run.source is None else run.source.path,
+        *(
+            (None, None, None, None)
+            if verdict is None
+            else (verdict.kind.value, verdict.layer, verdict.cause.value, verdict.confidence)
+        ),
+    )
 
 
 def utc(unix_ns: int | None) -> str | None:
@@ -205,5 +258,6 @@ TABLES: dict[str, ExportTable] = {
         ),
         _intervals,
     ),
+    RUNS: ExportTable(columns(_RUN + _ABOUT), _runs),
     COUNTERS: ExportTable(columns(_WHERE + "counter text\nlabels text\nper_second = value"), _counters),
 }
