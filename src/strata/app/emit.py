@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from typing import TypeVar
 
 from strata import units
 from strata.app.kept import opened
@@ -11,11 +12,12 @@ from strata.app.matrix_plan import MatrixWords, asked_of
 from strata.app.options import Options
 from strata.errors import SafetyRefusal, UsageError
 from strata.formats.scripts import Measurement, Script, written
-from strata.model.plan import Cell
+from strata.model.plan import Cell, Plan
 from strata.model.workload import Workload
 from strata.plan.order import interleave
 from strata.plan.workloads import DIAGNOSE
 
+Number = TypeVar("Number", int, float)
 MEASUREMENTS_MOST = 10_000
 SIZE, ROUNDS, RAMP_S, RUNTIME_S = units.GIB, 3, 2.0, 10.0
 """Where nobody says another, and no stored run does."""
@@ -43,22 +45,20 @@ def emit(
     Raises `UsageError` where the tool has no words for a workload, and `SafetyRefusal` for writes to a device without
     ``destructive``.
     """
+    told: tuple[int | None, int | None, float | None, float | None] = (None, None, None, None)
     if isinstance(asked, str):
-        with opened(store_url) as store:
-            like = store.load_run(asked).plan
+        like = _plan_of(asked, store_url)
         workloads = like.workloads
-        size, rounds = size or like.file_size or None, like.rounds if rounds is None else rounds
-        ramp_s, runtime_s = like.ramp_s if ramp_s is None else ramp_s, runtime_s or like.runtime_s or None
+        # A run that was imported may not know its size or time.
+        told = like.file_size or None, like.rounds, like.ramp_s, like.runtime_s or None
     else:
         # In a matrix what writes is write-through where nobody says another.
         workloads = asked_of(asked, Options())[1] if isinstance(asked, MatrixWords) else tuple(asked) or DIAGNOSE
-    size, rounds = SIZE if size is None else size, ROUNDS if rounds is None else rounds
-    ramp_s, runtime_s = RAMP_S if ramp_s is None else ramp_s, RUNTIME_S if runtime_s is None else runtime_s
-    for option, value in (("--size", size), ("--runtime", runtime_s)):
+    size, rounds = _said(size, told[0], SIZE), _said(rounds, told[1], ROUNDS)
+    ramp_s, runtime_s = _said(ramp_s, told[2], RAMP_S), _said(runtime_s, told[3], RUNTIME_S)
+    for option, value, usual in (("--size", size, "1g"), ("--runtime", runtime_s, "10s")):
         if value <= 0:
-            raise UsageError(
-                "cannot use", option, "it must be greater than 0", f"{option} {'1g' if value is size else '10s'}"
-            )
+            raise UsageError("cannot use", option, "it must be greater than 0", f"for example: {option} {usual}")
     chosen = [w for w in workloads if not only or any(fnmatchcase(w.key, name) for name in only)]
     if not chosen:
         there = ", ".join(w.key for w in workloads)
@@ -81,3 +81,12 @@ def emit(
         why = "some of these workloads write"
         raise SafetyRefusal("would overwrite the device", target, why, "--destructive, or only workloads that read")
     return written(form, script)
+
+
+def _plan_of(run: str, store_url: str | None) -> Plan:
+    with opened(store_url) as store:
+        return store.load_run(run).plan
+
+
+def _said(given: Number | None, like: Number | None, usual: Number) -> Number:
+    return next(value for value in (given, like, usual) if value is not None)

@@ -9,7 +9,7 @@ from strata.app.check import check_run
 from strata.app.history import baselines_of, gate_runs
 from strata.app.kept import load_kept, opened
 from strata.app.outputs import Seal, new_folder, write_output
-from strata.errors import StrataError
+from strata.errors import InconclusiveError
 from strata.formats.exports import Export, MeasuredRun, Tabular, cells_as, exported, form_of
 from strata.formats.exports.tables import CELLS
 from strata.model.run import Report, RunStatus
@@ -60,8 +60,8 @@ def _judged(run_id: str | None, store_url: str | None) -> MeasuredRun:
     for baseline in against:
         try:
             suites.append(gate_suite(gate_runs(baseline.name, [run.id], None, store_url)))
-        except StrataError as e:
-            # Measured in another environment, or nothing in common: that is no loss.
+        except InconclusiveError as e:
+            # Measured in another environment: that is no loss.
             case = JunitCase("strata.gate", baseline.name, CaseEnding.SKIPPED, e.headline)
             suites.append(JunitSuite(f"against {baseline.name}", (case,)))
     return MeasuredRun(run, suites=tuple(suites))
