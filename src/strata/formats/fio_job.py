@@ -109,7 +109,8 @@ def _together(options: dict[str, str], left: dict[str, str], words: dict[str, An
     if random and not words.pop("norandommap", False) and "random_distribution" not in words:
         words["randommap"] = "bssplit" not in words
     words.pop("norandommap", None)
-    if (rate := words.pop("rate_iops", None)) is not None:
+    if (rates := words.pop("rate_iops", None)) is not None:
+        rate = _of_direction(rates, words["rw"])
         if left.pop("rate_process", "linear") == "poisson":
             words |= {"rate_iops": rate * threads, "process": "poisson"}
         else:
@@ -144,6 +145,19 @@ def _whole(text: str) -> int:
     if not text.isdecimal():
         raise ValueError("is not a whole number")
     return whole(text)
+
+
+def _rates(text: str) -> tuple[int, ...]:
+    """Of reads, writes and trims, where they are told apart."""
+    return tuple(map(_whole, text.split(",", 2)))
+
+
+def _of_direction(rates: tuple[int, ...], rw: str) -> int:
+    """The sum over the directions that there are; one rate alone is taken as it stands."""
+    kind = rw.removeprefix("rand")
+    if len(rates) == 1 or kind == "read":
+        return rates[0]
+    return rates[1] if kind == "write" else sum(rates[:2])
 
 
 def _rw(text: str, words: dict[str, Any]) -> None:
@@ -210,7 +224,7 @@ _KNOWN: dict[str, Taker] = {row.fio: _word(row.name, _READ[row.kind]) for row in
     "norandommap": _word("norandommap", _flag),
     "offset": _word("offset", _size),
     "rate": _word("rate", _size),
-    "rate_iops": _word("rate_iops", _whole),
+    "rate_iops": _word("rate_iops", _rates),
 }
 
 
