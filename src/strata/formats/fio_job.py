@@ -119,6 +119,9 @@ def _together(options: dict[str, str], left: dict[str, str], words: dict[str, An
     if (rate := words.pop("rate", None)) is not None:
         words["limit_bytes"] = rate * threads
     size, offset = left.pop("size", None), words.pop("offset", None)
+    if not random and threads > 1 and size is not None and words.get("offset_increment") == _bytes_or_none(size):
+        # Each job has a part of its own, next to the one before: what threads have where nothing else is said.
+        del words["offset_increment"]
     if offset:
         try:
             words["range"] = str(offset) if size is None else f"{offset}:{_size(size)}"
@@ -133,6 +136,13 @@ def _size(text: str) -> int:
     if match is None:
         raise ValueError("is not a plain size (k, m, g, t are binary; percent and Ki are not supported)")
     return whole(match[1]) * {"": 1, "k": units.KIB, "m": units.MIB, "g": units.GIB, "t": units.TIB}[match[2]]
+
+
+def _bytes_or_none(text: str) -> int | None:
+    try:
+        return _size(text)
+    except ValueError:
+        return None
 
 
 def _flag(text: str) -> bool:

@@ -62,7 +62,7 @@ def test_what_fio_is_not_asked(where: str, rw: str) -> None:
     assert command(where, rw) is None
 
 
-@pytest.mark.parametrize("words", [{"rw": "randread"}, {"rw": "randwrite"}, {"rw": "randrw", "rwmixread": 70}])
+@pytest.mark.parametrize("words", [{"rw": "randread"}, {"rw": "write"}, {"rw": "randrw", "rwmixread": 70}])
 def test_an_open_loop_that_fio_is_told_is_read_again(words: dict[str, Any]) -> None:
     meant = workload_from_words(**words, rate_iops=2000, process="poisson", threads=2, iodepth=8)
     told = job_options(Endpoint.parse("file:/a"), meant, (Segment(start=0, length=15 * MIB, target=0),), 0.0, 1.0)
