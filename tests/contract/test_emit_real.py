@@ -36,7 +36,9 @@ def run(script: str, folder: Path, *, status: int = 0) -> str:
 MATRIX = ("--matrix", "bs=4k,8k;iodepth=2;rw=randread,randrw:70")
 
 
-@pytest.mark.parametrize("words", [MATRIX, ("--profile", "kubernetes-etcd"), ("--run", "imported-")], ids=lambda w: w[0])
+@pytest.mark.parametrize(
+    "words", [MATRIX, ("--profile", "kubernetes-etcd"), ("--run", "imported-")], ids=lambda w: w[0]
+)
 def test_what_was_emitted_is_imported_as_the_cells_that_were_meant(words: tuple[str, str], tmp_path: Path) -> None:
     """A matrix, a profile, and a run that was itself imported: the keys are those by which `compare` finds them."""
     store = f"sqlite:///{tmp_path}/s.db"

@@ -186,6 +186,7 @@ def test_metrics_are_what_prometheus_reads(store: str, report: Report) -> None:
     }
 
 
+@pytest.mark.peer
 def test_promtool_finds_nothing_to_say_of_the_metrics(store: str) -> None:
     if shutil.which("promtool") is None:
         absent("promtool is not installed (package prometheus)")
