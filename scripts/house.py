@@ -87,6 +87,7 @@ APT_FOR_TESTS = {
     "ip": "iproute2",
     "c++": "g++",
     "postgres": "postgresql",
+    "promtool": "prometheus",
 }
 
 CARGO_FOR_TESTS = {"s3s-fs": ("0.14.1", "binary")}

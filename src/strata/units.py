@@ -14,7 +14,7 @@ import re
 from strata.errors import UsageError
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
-NS_PER_S = 1_000_000_000
+NS_PER_US, NS_PER_MS, NS_PER_S = 1_000, 1_000_000, 1_000_000_000
 MOST = 1 << 63
 """Bytes and nanoseconds are kept in signed words of 64 bits."""
 

@@ -15,6 +15,7 @@ import pytest
 from loops import need_root
 
 from strata.app import outputs
+from strata.app.outputs import Seal
 from strata.errors import RunFailed, SafetyRefusal, StrataError
 from strata.host import instances, ownership, registry, xdg
 from strata.host.atomic_write import directory, replace_in
@@ -204,29 +205,50 @@ def test_a_replaced_file_keeps_its_mode_and_leaves_nothing_beside_it(tmp_path: P
 # --- a file that was changed ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "text"), [("r.html", "<p>1</p>"), ("r.md", "### Strata: 1\n"), ("s.toml", "a = 1\n")])
+@pytest.mark.parametrize(
+    ("name", "text", "seal", "last"),
+    [
+        ("r.html", "<p>1</p>", Seal.MARKUP, "<!-- "),
+        ("r.md", "### Strata: 1\n", Seal.MARKUP, "<!-- "),
+        ("s.toml", "a = 1\n", Seal.TOML, "# "),
+        ("t.csv", "strata\n1\n", Seal.BESIDE, ""),
+        ("t.parquet", b"strata\xff1", Seal.BESIDE, ""),
+    ],
+)
 def test_a_report_is_replaced_as_it_was_written_and_not_once_it_was_changed(
-    name: str, text: str, tmp_path: Path
+    name: str, text: str | bytes, seal: Seal, last: str, tmp_path: Path
 ) -> None:
-    path, toml = tmp_path / name, name.endswith(".toml")
-    outputs.write_output(path, text, toml=toml)
-    outputs.write_output(path, text + text, toml=toml)
-    written = path.read_text()
-    assert written.startswith(text + text)
-    assert written.splitlines()[-1].startswith("# " if toml else "<!-- ")
+    path = tmp_path / name
+    outputs.write_output(path, text, seal)
+    if not last and not os.listxattr(path):
+        pytest.skip("the file system keeps no extended attributes")
+    outputs.write_output(path, text + text, seal)  # type: ignore[operator]
+    written, body = path.read_bytes(), text.encode() if isinstance(text, str) else text
+    assert written.startswith(body + body) and (last or written == body + body)
+    assert written.splitlines()[-1].startswith(last.encode())
     for changed in (
-        written.replace("1", "2", 1),
-        written + "\n",
-        "x" + written,
-        written.replace("strata", "Strata"),
-        re.sub(".*sha256.*", "", written),
+        written.replace(b"1", b"2", 1),
+        written + b"\n",
+        b"x" + written,
+        written.replace(b"strata", b"Strata"),
+        re.sub(b".*sha256.*" if last else b"1", b"", written),
     ):
-        path.write_text(changed)
-        for refused in (lambda: outputs.check_output(path), lambda: outputs.write_output(path, text, toml=toml)):
+        path.write_bytes(changed)
+        for refused in (lambda: outputs.check_output(path), lambda: outputs.write_output(path, text, seal)):
             with pytest.raises(SafetyRefusal, match=r"changed|did not write") as caught:
                 refused()
         assert f"mv {path} {path}.old" in caught.value.hint
-        assert path.read_text() == changed
+        assert path.read_bytes() == changed
+
+
+def test_a_table_of_somebody_else_or_one_that_lost_its_attribute_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    outputs.write_output(path, "a\n1\n", Seal.BESIDE)
+    copied = tmp_path / "copy.csv"
+    copied.write_bytes(path.read_bytes())
+    with pytest.raises(SafetyRefusal, match="did not write"):
+        outputs.write_output(copied, "a\n2\n", Seal.BESIDE)
+    assert copied.read_bytes() == path.read_bytes()
 
 
 def test_a_report_of_an_earlier_version_is_not_replaced(tmp_path: Path) -> None:

@@ -6,12 +6,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from commands import strata
+from commands import ROOT, strata
 
+from strata.app.imported_run import ImportedAs
 from strata.app.imports import import_paths
+from strata.app.profiles import find_profile
 from strata.model.workload import Workload
 from strata.plan.workloads import DIAGNOSE
+from strata.store import open_store
 
+FIO = ROOT / "tests" / "data" / "imports" / "fio-plus.json"
 pytestmark = pytest.mark.peer
 WORDS = ("--size", "16m", "--rounds", "2", "--runtime", "100ms", "--ramp-time", "0ms", "--workloads", "*8KiB*")
 
@@ -27,6 +31,37 @@ def run(script: str, folder: Path, *, status: int = 0) -> str:
     done = subprocess.run(["sh", "run.sh", "res"], cwd=folder, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == status, done.stderr
     return done.stderr
+
+
+MATRIX = ("--matrix", "bs=4k,8k;iodepth=2;rw=randread,randrw:70")
+
+
+@pytest.mark.parametrize(
+    "words", [MATRIX, ("--profile", "kubernetes-etcd"), ("--run", "imported-")], ids=lambda w: w[0]
+)
+def test_what_was_emitted_is_imported_as_the_cells_that_were_meant(words: tuple[str, str], tmp_path: Path) -> None:
+    """A matrix, a profile, and a run that was itself imported: the keys are those by which `compare` finds them."""
+    store = f"sqlite:///{tmp_path}/s.db"
+    more = ("--size", "16m", "--runtime", "50ms", "--ramp-time", "0ms", "--rounds", "2")
+    if words[0] == "--run":
+        first = import_paths([str(FIO)], store, ImportedAs())
+        with open_store(store) as kept:
+            meant = [w.key for w in kept.load_run(first.files[0].run or "").plan.workloads]
+        words = ("--run", first.files[0].run or "")
+        more += ("--store", store)
+    elif words[0] == "--profile":
+        meant = [w.workload.key for w in find_profile(words[1]).workloads]
+    else:
+        meant = ["randread-4KiB-qd2", "randread-8KiB-qd2", "randrw70-4KiB-qd2-dsync", "randrw70-8KiB-qd2-dsync"]
+    done = strata("emit", "shell", tmp_path / "t.dat", *words, *more)
+    assert done.returncode == 0, done.stderr
+    run(done.stdout, tmp_path)
+    again = import_paths([str(tmp_path / "res" / "fio.json")], store, ImportedAs(layer="there"))
+    (one,) = again.files
+    with open_store(store) as kept:
+        found = kept.load_run(one.run or "")
+    assert sorted(c.key for c in found.plan.cells) == sorted(f"there/{key}" for key in meant)
+    assert found.plan.rounds == 2 and len(found.plan.steps) == 2 * len(meant)
 
 
 def test_the_shell_s_results_are_the_same_workloads_again_and_nothing_else_is_left(tmp_path: Path) -> None:

@@ -42,7 +42,20 @@ USE_CASES = {
 }
 """Behind these the work begins; what reaches them is looked at, and nothing is done."""
 
-SHOWN = {"html", "markdown", "junit", "json", "progress", "verbose", "write", "strict", "listed"}
+SHOWN = {
+    "html",
+    "markdown",
+    "csv",
+    "jsonl",
+    "output",
+    "junit",
+    "json",
+    "progress",
+    "verbose",
+    "write",
+    "strict",
+    "listed",
+}
 """They do not reach a use case: what they do is seen in what is written (`test_outputs_are_written`)."""
 
 VALUES = {
@@ -166,6 +179,8 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
         (T.PROFILE,): "fio /t --profile kubernetes-etcd",
         (T.JOB,): "fio /t --job {job}",
         (T.WORDS,): "fio /t --rw read",
+        (T.MATRIX,): "fio /t --matrix small",
+        (T.LIKE,): "fio /t --run r",
     },
     "check": {(T.FIGURES,): "{table}", (T.STORED,): "run"},
     "baseline": {
@@ -185,7 +200,21 @@ ONE_WAY = {
 }  # fmt: skip
 """Commands that do one thing: they honour every option they have."""
 
-SELECT = {"matrix", "job", "rw", "target", "resume", "demo", "profile", "from_trace", "check", "file", "memory", "null"}
+SELECT = {
+    "matrix",
+    "job",
+    "rw",
+    "target",
+    "resume",
+    "demo",
+    "profile",
+    "from_trace",
+    "check",
+    "file",
+    "memory",
+    "null",
+    "run",
+}
 SELECT |= {"from_", "where", "what"}
 """They make it another way, which is looked at by itself."""
 

@@ -64,9 +64,11 @@ def test_the_lab_is_packed_with_all_that_it_imports_and_fits_this_strata() -> No
         ("rich", {"report"}),
         ("scipy", {"analyse"}),
         ("pyroute2", {"lab"}),
+        ("pyarrow", {"formats"}),
         # What our own readers are held against by tests.
         ("hdrh", set()),
         ("prometheus_client", set()),
+        ("junitparser", set()),
     ],
 )
 def test_one_outside_library_one_room(library: str, rooms: set[str]) -> None:

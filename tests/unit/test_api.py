@@ -97,7 +97,19 @@ ASKED_AS = {
     "budget": "budget_s", "job": "only",
 }  # fmt: skip
 PARAMETERS = {"where", "demo", "profile", "only", "matrix", "until", "until_percentile", "until_min", "until_bytes"}
-PARAMETERS |= {"destructive", "html", "markdown", "json", "progress", "verbose", "buffered", "sync", "dsync"}
+PARAMETERS |= {
+    "destructive",
+    "html",
+    "markdown",
+    "csv",
+    "jsonl",
+    "json",
+    "progress",
+    "verbose",
+    "buffered",
+    "sync",
+    "dsync",
+}
 T = tables
 WAYS = {
     ("measure", "one endpoint"): (T.MEASURE, (T.ONE, T.WORDS)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import random
@@ -9,12 +11,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import junitparser
 import pytest
 from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from strata.cli.main import app
-from strata.errors import InconclusiveError, StrataError
+from strata.errors import InconclusiveError, StrataError, UsageError
 from strata.model import histogram
 from strata.model.plan import Cell, Plan, Step
 from strata.model.result import CellResult, Direction, EngineResult
@@ -345,3 +348,62 @@ def test_a_comparison_has_a_page_that_replaces_its_own_and_nobody_elses(keep, tm
     with pytest.raises(StrataError) as caught:
         strata("compare", "run-000", "run-001", "--html", str(page))
     assert caught.value.exit_code == 5 and page.read_text() == "somebody's"
+
+
+def test_a_comparison_is_written_as_tables_with_the_keys_of_its_cells(keep, tmp_path: Path) -> None:
+    history(keep, 3)
+    files = tmp_path / "c.csv", tmp_path / "c.jsonl"
+    code, printed = strata("compare", "run-000", "run-002", "--csv", str(files[0]), "--jsonl", str(files[1]), "--json")
+    cells = json.loads(printed)["cells"]
+    rows = list(csv.DictReader(io.StringIO(files[0].read_text())))
+    lines = [json.loads(line) for line in files[1].read_text().splitlines()]
+    assert code == 0 and len(rows) == len(lines) == len(cells) == 2
+    for row, line, cell in zip(rows, lines, cells, strict=True):
+        assert (row["layer"], row["workload"]) == (line["layer"], line["workload"]) == ("disk", cell["workload_key"])
+        assert float(row["iops B/A low"]) == line["iops_ratio_low"] == cell["iops"]["low"]
+        assert row["beyond margin"] == str(line["beyond_margin"]).lower() == "false"
+        assert line["p50_ratio"] == next(s["ratio"]["value"] for s in cell["shifts"] if s["percentile"] == "50")
+    with pytest.raises(UsageError, match="two options name this file"):
+        strata("compare", "run-000", "run-002", "--csv", str(files[0]), "--jsonl", str(files[0]))
+
+
+def test_a_history_and_a_gate_are_written_as_tables(keep, tmp_path: Path) -> None:
+    history(keep)
+    for n in (20, 21, 22):
+        keep(n, 0.7, fails=1 if n == 22 else None)
+    told = {}
+    for words in (("history", "disk/*"), ("gate", "--last", "3", "--max-loss", "10%")):
+        files = [tmp_path / f"{words[0]}.{form}" for form in ("csv", "jsonl")]
+        printed = json.loads(strata(*words, "--csv", str(files[0]), "--jsonl", str(files[1]), "--json")[1])
+        lines = [json.loads(line) for line in files[1].read_text().splitlines()]
+        assert len(list(csv.DictReader(io.StringIO(files[0].read_text())))) == len(lines)
+        told[words[0]] = printed["cells"], lines
+    cells, lines = told["history"]
+    assert [one["iops"] for one in lines] == [p["iops"] for c in cells for p in c["points"]]
+    changes = [(c["workload_key"], p["run"]) for c in cells for p in c["changes"]]
+    assert changes and [(one["workload"], one["run"]) for one in lines if "change_ratio" in one] == changes
+    cells, lines = told["gate"]
+    assert [(one["workload"], one["outcome"], one["iops_ratio_high"]) for one in lines] == [
+        (c["workload_key"], c["outcome"], c["ratio"]["high"]) for c in cells
+    ]
+
+
+def test_a_run_is_judged_as_a_test_report_that_others_read(keep, tmp_path: Path) -> None:
+    history(keep)
+    lost, other, file = keep(20, 0.7), keep(21, kernel="6.9", engine={"name": "fio"}), tmp_path / "j.xml"
+    assert strata("export", "junit", lost, other, "--output", str(file)) == (0, "")
+    suites = list(junitparser.JUnitXml.fromfile(str(file)))
+    assert [s.name for s in suites] == [f"laws over {lost}", "against main", f"laws over {other}", "against main"]
+    laws, gate, _, unlike = suites
+    for suite in suites:
+        endings = [case.result[0].__class__.__name__ if case.result else "" for case in suite]
+        assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (
+            len(endings), endings.count("Failure"), endings.count("Error"), endings.count("Skipped")
+        )  # fmt: skip
+    checked = json.loads(strata("check", lost, "--json")[1])
+    assert {case.name for case in laws} == set(checked["laws"])
+    assert {case.name for case in laws if case.is_skipped} == set(checked["laws"]) - set(checked["asked"])
+    assert {case.name for case in laws if case.is_failure} == {f["law"] for f in checked["flags"] if f["broken"]}
+    assert {(case.classname, case.name) for case in gate} == {("strata.disk", w.key) for w in WORKLOADS}
+    (case,) = unlike
+    assert case.is_skipped and "cannot compare" in case.result[0].message

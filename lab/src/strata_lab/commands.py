@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +16,8 @@ from strata_lab import shipped
 from strata_lab.examples import EXAMPLES
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from strata_lab.labs import LabState
 
 lab = Commands(
@@ -48,6 +51,15 @@ Name = Annotated[
     str | None,
     typer.Option("--name", help="Name of the lab (default: the only one; for up: lab).", autocompletion=_labs),
 ]
+
+
+def documents() -> Mapping[str, type[BaseModel]]:
+    """What these commands print as JSON, by the names of the documents."""
+    from strata_lab.documents import DOCUMENTS
+
+    return DOCUMENTS
+
+
 InNode = Annotated[str, typer.Argument(help="Name of a node, as printed by strata lab status.")]
 
 
@@ -106,15 +118,15 @@ def list_labs(
     json: JsonFlag = False,
 ) -> None:
     """List the labs on this machine."""
-    import json as codec
-
     from strata_lab import labs
 
     found = labs.all_labs()
     stacks, causes = labs.known()
     if json:
-        document = {"schema": "strata.labs/1", "labs": [s.model_dump() for s in found]}
-        out(codec.dumps(document | ({"stacks": stacks, "injections": causes} if everything else {})))
+        from strata_lab.documents import LabList
+
+        more = {"stacks": dict(stacks), "injections": causes} if everything else {}
+        out(LabList.model_validate({"labs": found} | more).model_dump_json(), exact=True)
         return
     lines = [f"{s.name:<12} {s.stack:<16} {s.state:<9} {' '.join(s.injections)}".rstrip() for s in found]
     if everything:
@@ -189,8 +201,6 @@ def selftest(
 
     Exit code 1 if a trial failed; 4 if none failed but the machine was too busy to judge some.
     """
-    import json as codec
-
     from strata_lab import labs
 
     chosen = labs.trials(quick, only or ())
@@ -207,9 +217,10 @@ def selftest(
     verdicts = [o.verdict for o in outcomes]
     failed, untold = (verdicts.count(v) for v in (labs.Verdict.FAILED, labs.Verdict.NOT_TOLD))
     if json:
-        ok = not failed and not untold
-        document = {"schema": "strata.lab-selftest/1", "ok": ok, "outcomes": [o.model_dump() for o in outcomes]}
-        out(codec.dumps(document))
+        from strata_lab.documents import SelftestResult
+
+        result = SelftestResult(ok=not failed and not untold, outcomes=tuple(outcomes))
+        out(result.model_dump_json(), exact=True)
     else:
         busy = f", {untold} inconclusive: the machine is busy" if untold else ""
         kept = len(outcomes) - failed - untold

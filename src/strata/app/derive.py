@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from strata import units
-from strata.app.outputs import write_output
+from strata.app.outputs import Seal, write_output
 from strata.app.profiles import jobs_of
 from strata.app.trace import read_open
 from strata.errors import UsageError
@@ -69,7 +69,7 @@ def write_profile(path: Path, derived: Derived) -> None:
         why = "--profile reads a file only if its name ends in .toml"
         raise UsageError("cannot write the profile to", str(path), why, f"--write-profile {path}.toml")
     head = [_STAMP, "It has no goals yet; docs/guide/profiles.md shows how to write them.", *derived.notes]
-    write_output(path, toml_of(derived.profile, head), toml=True)
+    write_output(path, toml_of(derived.profile, head), Seal.TOML)
 
 
 def _text_of(fd: int) -> str | None:

@@ -1,23 +1,67 @@
-"""``strata export``: runs of the store in the forms of other tools."""
+"""``strata export``, and the files of ``--csv`` and ``--jsonl``: runs of the store in the forms of other tools."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from strata.app.kept import load_kept
-from strata.errors import UsageError
-from strata.formats.exports import MeasuredRun, exported
+from strata.app.check import check_run
+from strata.app.history import baselines_of, gate_runs
+from strata.app.kept import load_kept, opened
+from strata.app.outputs import Seal, new_folder, write_output
+from strata.errors import InconclusiveError
+from strata.formats.exports import Export, MeasuredRun, Tabular, cells_as, exported, form_of
 from strata.formats.exports.tables import CELLS
-from strata.model.run import Report
+from strata.model.run import Report, RunStatus
+from strata.report.junit import gate_suite, laws_suite
+from strata.text import controls
+from strata.text.junit import CaseEnding, JunitCase, JunitSuite
+
+__all__ = ["Tabular", "export", "write_cells", "write_export"]
 
 
-def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CELLS) -> str:
-    """The text. ``ids``: none means the newest run. Raises `UsageError` for what is not there or cannot be exported."""
-    found = []
-    for run_id in ids or (None,):
-        report = load_kept(run_id, store_url)
-        if not isinstance(report, Report):
-            why = "it is a matrix, whose cells are predicted and measured together"
-            raise UsageError("cannot export", run_id or "the newest run", why, "strata report RUN --json")
-        found.append(MeasuredRun(report.run, report.analysis, report.results))
-    return exported(form, found, table)
+def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CELLS) -> Export:
+    """What is written. ``ids``: none means the newest run.
+
+    Raises `UsageError` for what is not there or cannot be exported.
+    """
+    load = _judged if form_of(form).judged else _measured
+    return exported(form, [load(run_id, store_url) for run_id in ids or (None,)], table)
+
+
+def write_export(path: Path, made: Export) -> None:
+    """An export as a file, as it would leave on stdout, or as a new folder. Raises as `write_output`."""
+    if isinstance(made, Mapping):
+        new_folder(path, {name: controls.lines(text) for name, text in made.items()})
+    else:
+        write_output(path, controls.lines(made) if isinstance(made, str) else made, Seal.BESIDE)
+
+
+def write_cells(path: Path, form: str, found: Tabular) -> None:
+    """The cells of what a command found as a file. Raises as `write_output`."""
+    write_export(path, cells_as(form, found))
+
+
+def _measured(run_id: str | None, store_url: str | None) -> MeasuredRun:
+    found = load_kept(run_id, store_url)
+    if isinstance(found, Report):
+        return MeasuredRun(found.run, found.results, found.analysis, verdict=found.diagnosis.verdict)
+    with opened(store_url) as store:
+        return MeasuredRun(store.load_run(found.run), store.cells(found.run), matrix=found)
+
+
+def _judged(run_id: str | None, store_url: str | None) -> MeasuredRun:
+    """A run with its laws and gates; one that was not finished has no gates."""
+    checked = check_run(run_id, store_url)
+    with opened(store_url) as store:
+        run = store.load_run(checked.source)
+        against = baselines_of(run, store) if run.status is RunStatus.DONE else ()
+    suites = [laws_suite(checked)]
+    for baseline in against:
+        try:
+            suites.append(gate_suite(gate_runs(baseline.name, [run.id], None, store_url)))
+        except InconclusiveError as e:
+            # Measured in another environment: that is no loss.
+            case = JunitCase("strata.gate", baseline.name, CaseEnding.SKIPPED, e.headline)
+            suites.append(JunitSuite(f"against {baseline.name}", (case,)))
+    return MeasuredRun(run, suites=tuple(suites))

@@ -21,6 +21,8 @@ from strata.model.step_figures import StepFigures
 if TYPE_CHECKING:
     from strata.store import Store
 
+MAX_LOSS = 0.1
+"""The loss of IOPS that has to be found where nobody says another."""
 SEARCHED = 1000
 """How many of the newest runs are looked at for those of one stack."""
 
@@ -72,13 +74,20 @@ def history_of(cell: str | None, store_url: str | None, last: int | None = None,
         return History(cells=tuple(c for c in found if c.points))
 
 
+def baselines_of(run: Run, store: Store) -> tuple[Baseline, ...]:
+    """The baselines in force of the run's stack that it is no part of."""
+    force = {b.name: b for b in reversed(store.baselines())}.values()
+    others = (b for b in force if run.id not in b.runs)
+    return tuple(b for b in others if store.load_run(b.runs[0]).plan.stack.name == run.plan.stack.name)
+
+
 def gate_runs(
     against: str,
     runs: Sequence[str],
     last: int | None,
     store_url: str | None,
     *,
-    max_loss: float,
+    max_loss: float = MAX_LOSS,
     noise: float | None = None,
     anyway: bool = False,
 ) -> Gate:

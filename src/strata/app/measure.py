@@ -52,6 +52,8 @@ class OneResult(Value):
     schema_version: str = Field(default="strata.measure/1", alias="schema")
     endpoint: str
     workload: Workload
+    workload_key: str = Field(default_factory=lambda told: told["workload"].key)
+    """What other documents name it by; those of earlier versions lack it."""
     summary: CellSummary
     checks: tuple[Check, ...]
     result: EngineResult

@@ -2,7 +2,8 @@
 
 Its last line states the SHA-256 of everything before it, as a comment. There and not in a list of ours, because it goes
 with the file: to another machine, into a repository, under another name. It is no signature: who computes it may have
-his file replaced.
+his file replaced. Where a format has no comments (CSV, JSON Lines, Parquet), the SHA-256 of the whole stands in an
+extended attribute of the file instead.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import os
 import re
 import shlex
 import stat
+from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
 
 from strata.errors import RunFailed, SafetyRefusal
-from strata.host.atomic_write import directory, read_in, replace_in
+from strata.host.atomic_write import attribute_in, directory, read_in, replace_in
 
 _SEAL = "Written by strata, which replaces this file as long as nothing above is changed: sha256 "
 _LAST = re.compile(rb"(?:<!-- |# )" + re.escape(_SEAL).encode() + rb"([0-9a-f]{64})(?: -->)?\n\Z")
@@ -28,6 +31,15 @@ _EARLIER = (
 )
 """What the head of a file held by which versions without the last line knew their own."""
 _HEAD_BYTES = 4096
+_BESIDE = "user.strata.sha256"
+
+
+class Seal(Enum):
+    """How a file says that Strata wrote it: beside its content, or in a comment, of which these are both ends."""
+
+    MARKUP = "<!-- ", " -->"
+    TOML = "# ", ""
+    BESIDE = None
 
 
 def check_output(path: Path) -> None:
@@ -49,24 +61,48 @@ def check_output(path: Path) -> None:
         raise RunFailed("cannot write", str(path), e.strerror or str(e)) from e
 
 
-def write_output(path: Path, text: str, *, toml: bool = False) -> None:
-    """Whole or not at all, with its last line: a comment of markup, or of TOML. Raises as `check_output`."""
+def write_output(path: Path, text: str | bytes, seal: Seal = Seal.MARKUP) -> None:
+    """Whole or not at all, with its seal. Raises as `check_output`."""
     check_output(path)
+    content = sealed(text, seal)
+    beside = {_BESIDE: _digest(content)} if seal is Seal.BESIDE else {}
     try:
         with directory(path.parent) as folder:
             _check(folder, path)
-            replace_in(folder, path.name, sealed(text, toml=toml), 0o666)
+            replace_in(folder, path.name, content, 0o666, beside)
     except OSError as e:
         raise RunFailed(
             "cannot write", str(path), e.strerror or str(e), "the run is in the store: strata report"
         ) from e
 
 
-def sealed(text: str, *, toml: bool = False) -> bytes:
-    """The text and its last line."""
-    body = (text if text.endswith("\n") else f"{text}\n").encode("utf-8", "backslashreplace")
-    begin, end = ("# ", "") if toml else ("<!-- ", " -->")
-    return body + f"{begin}{_SEAL}{hashlib.sha256(body).hexdigest()}{end}\n".encode()
+def new_folder(path: Path, files: Mapping[str, str]) -> None:
+    """A folder with these files, by their paths in it. Raises `SafetyRefusal` where something is there already."""
+    try:
+        path.mkdir()
+        for name, text in files.items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            write_output(path / name, text, Seal.BESIDE)
+    except FileExistsError as e:
+        raise SafetyRefusal("will not write into", str(path), "it is there already", "give a new folder") from e
+    except OSError as e:
+        raise RunFailed("cannot write", str(path), e.strerror or str(e)) from e
+
+
+def sealed(text: str | bytes, seal: Seal = Seal.MARKUP) -> bytes:
+    """The content of the file."""
+    if isinstance(text, bytes):
+        return text
+    body = text.encode("utf-8", "backslashreplace")
+    if seal.value is None:
+        return body
+    begin, end = map(str.encode, seal.value)
+    body += b"" if body.endswith(b"\n") else b"\n"
+    return b"".join((body, begin, _SEAL.encode(), _digest(body), end, b"\n"))
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
 
 
 def _check(folder: int, path: Path) -> None:
@@ -81,13 +117,15 @@ def _check(folder: int, path: Path) -> None:
     content = read_in(folder, path.name) or b""
     if not content:
         return
-    seal = _LAST.search(content[-400:])
-    if seal is None:
+    seal, beside = _LAST.search(content[-400:]), attribute_in(folder, path.name, _BESIDE)
+    if beside is not None and beside == _digest(content):
+        return
+    if seal is None and beside is None:
         theirs = not any(stamp in content[:_HEAD_BYTES] for stamp in _EARLIER)
         why = (
             "Strata did not write it" if theirs else "its last line does not state what Strata wrote: it may be changed"
         )
-    elif hashlib.sha256(content[: -len(seal[0])]).hexdigest().encode() == seal[1]:
+    elif seal is not None and _digest(content[: -len(seal[0])]) == seal[1]:
         return
     else:
         why = "it was changed since Strata wrote it"

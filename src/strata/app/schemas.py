@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -16,6 +17,7 @@ from strata.model.history import Gate, History
 from strata.model.imported import ImportResult
 from strata.model.matrix import MatrixResult
 from strata.model.plan import Plan
+from strata.model.remembered import Baseline, RunHead
 from strata.model.survey import Survey
 from strata.model.trace import TraceResult
 from strata.model.verify import VerifyResult
@@ -28,18 +30,27 @@ WHOLE: dict[str, type[BaseModel]] = {
     "check": Checked, "import": ImportResult,
 }  # fmt: skip
 """``strata.NAME/1``: the document is the value itself."""
-PARTS: dict[str, type[BaseModel]] = {"survey": Survey, "plan": Plan}
-"""``strata.NAME/1``: the value stands under the key NAME."""
+PARTS: dict[str, tuple[str, Any]] = {
+    "survey": ("survey", Survey), "plan": ("plan", Plan), "runs": ("runs", list[RunHead]),
+    "runs-deleted": ("deleted", list[str]), "baselines": ("baselines", list[Baseline]), "clean": ("removed", list[str]),
+}  # fmt: skip
+"""``strata.NAME/1``: a value, or a list of them, stands under a key."""
+Documents = Mapping[str, type[BaseModel]]
 
 
-def names() -> tuple[str, ...]:
-    """What `schema` can be asked for."""
-    return tuple(sorted((*WHOLE, *PARTS)))
+def names(others: Documents | None = None) -> tuple[str, ...]:
+    """What `schema` can be asked for. ``others``: documents of a package beside this one, whole ones."""
+    return tuple(sorted((*WHOLE, *PARTS, *(others or {}))))
 
 
-def schema(name: str) -> str:
+def schema(name: str, others: Documents | None = None) -> str:
     """The JSON Schema of one document, as JSON. Raises `UsageError`."""
-    if name not in WHOLE and name not in PARTS:
-        raise UsageError("cannot print the schema of", name, "there is no such document", choices(name, names()))
-    made: dict[str, Any] = schema_of(WHOLE[name], name) if name in WHOLE else part_schema(PARTS[name], name)
+    whole = WHOLE | dict(others or {})
+    if name not in whole and name not in PARTS:
+        raise UsageError("cannot print the schema of", name, "there is no such document", choices(name, names(others)))
+    if name in whole:
+        made = schema_of(whole[name], name)
+    else:
+        key, part = PARTS[name]
+        made = part_schema(part, name, key)
     return json.dumps(made, indent=2, ensure_ascii=False)

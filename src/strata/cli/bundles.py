@@ -17,13 +17,44 @@ from strata.model.workload_options import OPTIONS, Kind, WorkloadOption
 from strata.text.output import note, out
 
 if TYPE_CHECKING:
+    from strata.app.export import Tabular
     from strata.app.options import Options
     from strata.model.profile import Profile
     from strata.model.progress import Progress
     from strata.model.run import Label, Report
 
 
-class Pages(Bundle):
+class CellFiles(Bundle):
+    """Tables of what was found."""
+
+    csv: common.CsvPath = None
+    jsonl: common.JsonlPath = None
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that are to be written."""
+        return [path for path in (self.csv, self.jsonl) if path is not None]
+
+    def check(self, *more: Path | None) -> None:
+        """Refuse before the run what could not be written after it, of ``more`` too. Raises `UsageError`."""
+        from strata.app.outputs import check_output
+
+        every = [path for path in (*more, *self.files) if path is not None]
+        for path in every:
+            check_output(path)
+        if twice := {str(path) for path in every if every.count(path) > 1}:
+            raise UsageError("cannot write", ", ".join(twice), "two options name this file", "give each its own file")
+
+    def write_cells(self, found: Tabular) -> None:
+        """The tables that were asked; what makes them is loaded for a table only."""
+        for form, path in (("csv", self.csv), ("jsonl", self.jsonl)):
+            if path is not None:
+                from strata.app.export import write_cells
+
+                write_cells(path, form, found)
+
+
+class Pages(CellFiles):
     """Where the result goes."""
 
     html: common.HtmlPath = None
@@ -31,17 +62,10 @@ class Pages(Bundle):
     json: common.JsonFlag = False
     store: common.StoreUrl = None
 
-    def check(self) -> None:
-        """Refuse before the run what could not be written after it. Raises `UsageError`."""
-        from strata.app.outputs import check_output
-
-        for path in self.pages:
-            check_output(path)
-
     @property
-    def pages(self) -> tuple[Path, ...]:
+    def files(self) -> list[Path]:
         """The files that are to be written."""
-        return tuple(path for path in (self.html, self.markdown) if path is not None)
+        return [*(path for path in (self.html, self.markdown) if path is not None), *super().files]
 
     def publish(self, report: Report) -> None:
         """Print the report and write the asked files."""
@@ -53,7 +77,7 @@ class Pages(Bundle):
         self.said_where()
 
     def write(self, report: Report) -> None:
-        """The pages that were asked; what makes them is loaded for a page only."""
+        """The files that were asked; what makes them is loaded for a page only."""
         from strata.app.outputs import write_output
 
         if self.html is not None:
@@ -64,11 +88,12 @@ class Pages(Bundle):
             from strata.report import markdown as text
 
             write_output(self.markdown, text.render(report))
+        self.write_cells(report)
 
     def said_where(self) -> None:
-        """Where the pages are, once the result was printed."""
-        for path in self.pages:
-            note(f"report: {path.resolve()}")
+        """Where the files are, once the result was printed."""
+        for path in self.files:
+            note(f"{'cells' if path in (self.csv, self.jsonl) else 'report'}: {path.resolve()}")
 
 
 class Output(Pages):

@@ -71,6 +71,8 @@ Matrix = Annotated[
 ]
 HtmlPath = Annotated[Path | None, typer.Option(help="Write the report as one HTML file.")]
 MarkdownPath = Annotated[Path | None, typer.Option(help="Write the report as Markdown.")]
+CsvPath = Annotated[Path | None, typer.Option(help="Write the figures of the cells as CSV to this file.")]
+JsonlPath = Annotated[Path | None, typer.Option(help="Write the figures of the cells as JSON Lines to this file.")]
 
 
 def columns(given: list[str] | None) -> dict[str, str]:

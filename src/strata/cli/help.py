@@ -18,7 +18,7 @@ MANY = 20
 """A command with more options than these shows them in `GROUPS`."""
 
 _GROUPS: dict[str, str] = {
-    PATTERN: "demo order write_share profile job from_trace write_profile matrix layers workloads read_only share "
+    PATTERN: "demo order write_share profile job from_trace write_profile matrix run layers workloads read_only share "
     "target shares deal resume check",
     BLOCKS: "sector seed",
     PACE: "",
@@ -27,7 +27,7 @@ _GROUPS: dict[str, str] = {
     "budget cooldown stuck_after",
     DURABILITY: "flush_every precondition precondition_bytes journal journal_sync power_loss atomic",
     "Load generator and experiments": "engine cpus numa_node trace confirm",
-    "Output": "counters html markdown json verbose listed progress name note store help",
+    "Output": "counters html markdown csv jsonl json verbose listed progress name note store help",
 }
 GROUPS = {
     heading: [row.parameter for row in OPTIONS.values() if row.spellings and row.group == heading] + names.split()

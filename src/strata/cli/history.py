@@ -10,7 +10,7 @@ import typer
 
 from strata import units
 from strata.cli import common, completion, tables
-from strata.cli.bundles import Pages
+from strata.cli.bundles import CellFiles, Pages
 from strata.errors import Exit, UsageError
 from strata.text.output import out
 
@@ -61,6 +61,7 @@ def compare(
         write_output(output.html, page.render(compared))
     if output.markdown is not None:
         write_output(output.markdown, compare_markdown(compared))
+    output.write_cells(compared)
     common.show(compared, compare_text, output.json)
 
 
@@ -68,6 +69,7 @@ Last = Annotated[int | None, typer.Option("--last", min=1, help="Use this many o
 
 
 def history(
+    files: CellFiles,
     cell: Annotated[
         str | None, typer.Argument(help="A cell as LAYER/WORKLOAD, e.g. disk/randread-8KiB-qd8; * is a wildcard.")
     ] = None,
@@ -80,23 +82,24 @@ def history(
 ) -> None:
     """Show one cell over all runs: chart, table, and level changes with the changes in the environment."""
     from strata.app.history import history_of
-    from strata.app.outputs import check_output, write_output
+    from strata.app.outputs import write_output
     from strata.report.history_text import history_text
 
     if (cell is None) != every:
         raise UsageError("give one cell or", "--all", "", "strata history --all lists the cells")
-    if html is not None:
-        check_output(html)
+    files.check(html)
     found = history_of(cell, store, last, demos=demos)
     if html is not None:
         # The template library is loaded for a page only.
         from strata.report.html import history as page
 
         write_output(html, page.render(found))
+    files.write_cells(found)
     common.show(found, history_text, json)
 
 
 def gate(
+    files: CellFiles,
     runs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -118,13 +121,12 @@ def gate(
 ) -> int:
     """Check runs for a regression. Exit 0: no cell lost --max-loss; 3: at least one did; 4: inconclusive, and why."""
     from strata.app.history import gate_runs
-    from strata.app.outputs import check_output, write_output
+    from strata.app.outputs import write_output
     from strata.model.history import GateOutcome
-    from strata.report.gate_text import gate_junit, gate_markdown, gate_text
+    from strata.report.gate_text import gate_markdown, gate_text
+    from strata.report.junit import gate_junit
 
-    for path in (junit, markdown):
-        if path is not None:
-            check_output(path)
+    files.check(junit, markdown)
     loss = units.parse_share(max_loss)
     if loss <= 0:
         raise UsageError("cannot look for a loss of", max_loss, "it must be above 0 %", "for example: --max-loss 10%")
@@ -141,6 +143,7 @@ def gate(
         write_output(junit, gate_junit(found) + "\n")
     if markdown is not None:
         write_output(markdown, gate_markdown(found) + "\n")
+    files.write_cells(found)
     common.show(found, gate_text, json)
     codes = {GateOutcome.FINE: Exit.FINE, GateOutcome.REGRESSION: Exit.GATE}
     return codes.get(found.outcome, Exit.INCONCLUSIVE)

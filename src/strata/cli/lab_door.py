@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from strata.cli.help import Commands
 from strata.errors import RunFailed
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 def add_to(app: Commands) -> None:
@@ -21,6 +25,17 @@ def add_to(app: Commands) -> None:
         app.command("lab", context_settings=anything)(_missing)
     else:
         app.add_typer(lab)
+
+
+def documents() -> Mapping[str, type[BaseModel]]:
+    """What the lab's commands print as JSON, by the names of the documents; nothing without the lab."""
+    try:
+        from strata_lab.commands import documents as of_the_lab
+    except ModuleNotFoundError as e:
+        if e.name not in ("strata_lab", "strata_lab.commands"):
+            raise
+        return {}
+    return of_the_lab()
 
 
 def _missing(words: Annotated[list[str] | None, typer.Argument(help="A command of the lab.")] = None) -> None:

@@ -51,5 +51,6 @@ def publish(result: MatrixResult, output: Pages) -> None:
         write_output(output.html, page.render(result))
     if output.markdown is not None:
         write_output(output.markdown, matrix_markdown(result))
+    output.write_cells(result)
     common.show(result, matrix_text, output.json)
     output.said_where()

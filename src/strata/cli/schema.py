@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from strata.cli import lab_door
 from strata.text.output import out
 
 
@@ -17,7 +18,8 @@ def schema(
     """Print the JSON Schema of a document that --json prints: strata.report/1 and others."""
     from strata.app import schemas
 
+    others = lab_door.documents()
     if name is None:
-        out("\n".join(f"strata.{one}/1" for one in schemas.names()))
+        out("\n".join(f"strata.{one}/1" for one in schemas.names(others)))
         return
-    out(schemas.schema(name.removeprefix("strata.").partition("/")[0]), exact=True)
+    out(schemas.schema(name.removeprefix("strata.").partition("/")[0], others), exact=True)

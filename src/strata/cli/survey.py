@@ -26,6 +26,6 @@ def survey(
         outputs.check_output(write)
     found = app_survey.survey_path(path)
     if write is not None:
-        outputs.write_output(write, app_survey.draft_stack(found, path), toml=True)
+        outputs.write_output(write, app_survey.draft_stack(found, path), outputs.Seal.TOML)
         note(f"stack file drafted: {write}")
     out(render_part("survey", "survey", found) if json else survey_text(found, width(), color()), json)

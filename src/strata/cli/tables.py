@@ -19,6 +19,7 @@ USUAL, WORDS, JOB, PROFILE, DERIVED, MATRIX = (
     "the standard workloads", "--rw", "--job", "--profile", "--from-trace", "--matrix"
 )  # fmt: skip
 RESUME, LAYERS = "--resume", "a run over layers"
+LIKE = "--run"
 
 SHOWN = names(Output)
 KEPT = names(Kept)
@@ -139,7 +140,8 @@ def _target() -> Usages:
 
 def _emit() -> Usages:
     takes = _names("form where workloads size rounds runtime ramp seed counters destructive")
-    return Usages({(way,): takes | these for way, these in (CHOSEN | {WORDS: WORKLOAD}).items()})
+    more = {WORDS: WORKLOAD, MATRIX: _names("matrix buffered sync"), LIKE: _names("run store")}
+    return Usages({(way,): takes | these for way, these in (CHOSEN | more).items()})
 
 
 MEASURE, DIAGNOSE, PLAN, VERIFY, TARGET = _measure(), _diagnose(), _plan(), _verify(), _target()

@@ -109,7 +109,8 @@ def _together(options: dict[str, str], left: dict[str, str], words: dict[str, An
     if random and not words.pop("norandommap", False) and "random_distribution" not in words:
         words["randommap"] = "bssplit" not in words
     words.pop("norandommap", None)
-    if (rate := words.pop("rate_iops", None)) is not None:
+    if (rates := words.pop("rate_iops", None)) is not None:
+        rate = _of_direction(rates, words["rw"])
         if left.pop("rate_process", "linear") == "poisson":
             words |= {"rate_iops": rate * threads, "process": "poisson"}
         else:
@@ -118,6 +119,9 @@ def _together(options: dict[str, str], left: dict[str, str], words: dict[str, An
     if (rate := words.pop("rate", None)) is not None:
         words["limit_bytes"] = rate * threads
     size, offset = left.pop("size", None), words.pop("offset", None)
+    if not random and threads > 1 and size is not None and words.get("offset_increment") == _bytes_or_none(size):
+        # Each job has a part of its own, next to the one before: what threads have where nothing else is said.
+        del words["offset_increment"]
     if offset:
         try:
             words["range"] = str(offset) if size is None else f"{offset}:{_size(size)}"
@@ -134,6 +138,13 @@ def _size(text: str) -> int:
     return whole(match[1]) * {"": 1, "k": units.KIB, "m": units.MIB, "g": units.GIB, "t": units.TIB}[match[2]]
 
 
+def _bytes_or_none(text: str) -> int | None:
+    try:
+        return _size(text)
+    except ValueError:
+        return None
+
+
 def _flag(text: str) -> bool:
     if text not in ("", "0", "1"):
         raise ValueError("is neither 0 nor 1")
@@ -144,6 +155,19 @@ def _whole(text: str) -> int:
     if not text.isdecimal():
         raise ValueError("is not a whole number")
     return whole(text)
+
+
+def _rates(text: str) -> tuple[int, ...]:
+    """Of reads, writes and trims, where they are told apart."""
+    return tuple(map(_whole, text.split(",", 2)))
+
+
+def _of_direction(rates: tuple[int, ...], rw: str) -> int:
+    """The sum over the directions that there are; one rate alone is taken as it stands."""
+    kind = rw.removeprefix("rand")
+    if len(rates) == 1 or kind == "read":
+        return rates[0]
+    return rates[1] if kind == "write" else sum(rates[:2])
 
 
 def _rw(text: str, words: dict[str, Any]) -> None:
@@ -210,7 +234,7 @@ _KNOWN: dict[str, Taker] = {row.fio: _word(row.name, _READ[row.kind]) for row in
     "norandommap": _word("norandommap", _flag),
     "offset": _word("offset", _size),
     "rate": _word("rate", _size),
-    "rate_iops": _word("rate_iops", _whole),
+    "rate_iops": _word("rate_iops", _rates),
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
@@ -35,10 +36,24 @@ def read_in(folder: int, name: str) -> bytes | None:
         return file.read()
 
 
-def replace_in(folder: int, name: str, content: bytes, mode: int = 0o600) -> None:
+def attribute_in(folder: int, name: str, key: str) -> bytes | None:
+    """An extended attribute of the regular file of that name; None where it has none, or its file system keeps none."""
+    with suppress(OSError):
+        fd = os.open(name, _OLD, dir_fd=folder)
+        try:
+            return os.getxattr(fd, key)
+        finally:
+            os.close(fd)
+    return None
+
+
+def replace_in(
+    folder: int, name: str, content: bytes, mode: int = 0o600, attributes: Mapping[str, bytes] | None = None
+) -> None:
     """Puts ``content`` in the place of the file of that name; it is on the disk when this returns. Raises `OSError`.
 
-    ``mode`` is that of a new file, less the umask; an old one's stays.
+    ``mode`` is that of a new file, less the umask; an old one's stays. ``attributes`` are extended ones, which not
+    every file system keeps.
     """
     fresh = f".{name[:100]}.{secrets.token_hex(8)}.new"
     before = None
@@ -50,6 +65,9 @@ def replace_in(folder: int, name: str, content: bytes, mode: int = 0o600) -> Non
             if before is not None and stat.S_ISREG(before):
                 os.fchmod(fd, before & 0o777)
             file.write(content)
+            for key, value in (attributes or {}).items():
+                with suppress(OSError):
+                    os.setxattr(fd, key, value)
             file.flush()
             os.fsync(file.fileno())
         os.rename(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)

@@ -85,6 +85,8 @@ class MatrixCell(Value):
 
     layer: str
     workload: Workload
+    workload_key: str = Field(default_factory=lambda told: told["workload"].key)
+    """With ``layer`` what other documents name the cell by; those of earlier versions lack it."""
     pattern: str
     bs: int
     iodepth: int

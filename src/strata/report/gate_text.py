@@ -1,15 +1,13 @@
-"""A gate's verdict for the terminal, as Markdown, and as JUnit XML for whatever reads test reports."""
+"""A gate's verdict for the terminal and as Markdown."""
 
 from __future__ import annotations
-
-from xml.etree import ElementTree
 
 from strata import units
 from strata.model.history import Gate, GateCell, GateOutcome
 from strata.report import figures
 from strata.report.compare_lines import cell_table, change, recorded
 from strata.report.markdown import escape, gfm
-from strata.report.text_layout import Paint, clean, field, table, wrap
+from strata.report.text_layout import Paint, field, table, wrap
 
 _STYLE = {GateOutcome.FINE: "green", GateOutcome.REGRESSION: "red", GateOutcome.TOO_NOISY: "yellow"}
 _MARK = {GateOutcome.FINE: "🟢", GateOutcome.REGRESSION: "🔴", GateOutcome.TOO_NOISY: "⚪"}
@@ -70,56 +68,9 @@ def gate_markdown(gate: Gate) -> str:
     return "\n\n".join(blocks)
 
 
-def gate_junit(gate: Gate) -> str:
-    """One test case a cell: a regression fails, what cannot be told is skipped with the reason, and what the candidate
-    did not measure is an error."""
-    failures = sum(c.outcome is GateOutcome.REGRESSION for c in gate.cells)
-    skipped = sum(c.outcome is GateOutcome.TOO_NOISY for c in gate.cells)
-    errors = len(gate.missing)
-    counts = {
-        "tests": str(len(gate.cells) + errors), "failures": str(failures), "errors": str(errors),
-        "skipped": str(skipped),
-    }  # fmt: skip
-    root = ElementTree.Element("testsuites", {"name": "strata gate", **counts})
-    suite = ElementTree.SubElement(root, "testsuite", {"name": f"against {gate.baseline}", **counts})
-    for cell in gate.cells:
-        case = _case(suite, cell.layer, cell.workload_key)
-        said = f"{units.count(cell.baseline_iops)} → {units.count(cell.candidate_iops)} IOPS: {change(cell.ratio)}"
-        if cell.outcome is GateOutcome.REGRESSION:
-            ElementTree.SubElement(case, "failure", {"message": said, "type": "regression"}).text = gate.why
-        elif cell.outcome is GateOutcome.TOO_NOISY:
-            ElementTree.SubElement(case, "skipped", {"message": f"{said}; {_needs(cell)}"})
-    for name in gate.missing:
-        layer, _, key = name.rpartition("/")
-        message = {"message": "not measured by the candidate", "type": "missing"}
-        ElementTree.SubElement(_case(suite, layer, key), "error", message).text = gate.why
-    _clean(root)
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def _case(suite: ElementTree.Element, layer: str, key: str) -> ElementTree.Element:
-    return ElementTree.SubElement(suite, "testcase", {"classname": f"strata.{layer}", "name": key, "time": "0"})
-
-
-def _clean(root: ElementTree.Element) -> None:
-    """XML has no place for most control characters, not even escaped."""
-    for element in root.iter():
-        element.text = clean(element.text) if element.text else None
-        element.attrib.update({name: clean(said) for name, said in element.items()})
-
-
 def _missing(gate: Gate) -> str:
     more = f" and {len(gate.missing) - SHOWN} more" if len(gate.missing) > SHOWN else ""
     return f"not measured by the candidate: {', '.join(gate.missing[:SHOWN])}{more}"
-
-
-def _needs(cell: GateCell) -> str:
-    if cell.noise is None:
-        return "the baseline has too few runs to show how much identical runs vary"
-    if cell.runs_needed is None:
-        return "too noisy for any number of runs"
-    return f"{figures.plural(cell.runs_needed, 'run')} of the candidate would decide it"
 
 
 def _sorted(gate: Gate) -> list[GateCell]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, TypeAdapter
 
 from strata.model.analysis import CellSummary, Check, Comparison, Generator, NoiseFloor, Remote
 from strata.model.base import Value
@@ -134,14 +134,13 @@ def schema_of(document: type[BaseModel], name: str) -> dict[str, Any]:
     return {"$schema": _DIALECT, **made, "title": f"strata.{name}/1"}
 
 
-def part_schema(part: type[BaseModel], name: str) -> dict[str, Any]:
-    """The same of a document that has the value under its name (`render_part`)."""
-    inner = part.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
-    defs = inner.pop("$defs", {}) | {part.__name__: inner}
+def part_schema(part: Any, name: str, key: str) -> dict[str, Any]:
+    """The same of a document that has a value, or a list of them, under a key (`render_part`); ``part`` is its type."""
+    inner = TypeAdapter(part).json_schema(mode="serialization", ref_template="#/$defs/{model}")
     return {
-        "$schema": _DIALECT, "title": f"strata.{name}/1", "type": "object", "required": ["schema", name],
-        "properties": {"schema": {"const": f"strata.{name}/1"}, name: {"$ref": f"#/$defs/{part.__name__}"}},
-        "$defs": defs,
+        "$schema": _DIALECT, "title": f"strata.{name}/1", "type": "object", "required": ["schema", key],
+        "$defs": inner.pop("$defs", {}),
+        "properties": {"schema": {"const": f"strata.{name}/1"}, key: inner},
     }  # fmt: skip
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 import pytest
 
 from strata.formats import fio_command
+from strata.formats.fio import job_options
+from strata.formats.fio_job import section_of
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 from strata.plan import workload_from_words
@@ -57,3 +60,12 @@ def test_connections_are_a_word_of_ours() -> None:
 @pytest.mark.parametrize(("where", "rw"), [("null:", "read"), ("block:/dev/x", "write")])
 def test_what_fio_is_not_asked(where: str, rw: str) -> None:
     assert command(where, rw) is None
+
+
+@pytest.mark.parametrize("words", [{"rw": "randread"}, {"rw": "write"}, {"rw": "randrw", "rwmixread": 70}])
+def test_an_open_loop_that_fio_is_told_is_read_again(words: dict[str, Any]) -> None:
+    meant = workload_from_words(**words, rate_iops=2000, process="poisson", threads=2, iodepth=8)
+    told = job_options(Endpoint.parse("file:/a"), meant, (Segment(start=0, length=15 * MIB, target=0),), 0.0, 1.0)
+    assert told is not None and "," in told["rate_iops"]
+    _, read, complaints = section_of("a", told)
+    assert complaints == [] and workload_from_words(**read).key == meant.key

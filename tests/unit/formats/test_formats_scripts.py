@@ -8,8 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import tree_sitter_powershell
 from hypothesis import given
 from hypothesis import strategies as st
+from tree_sitter import Language, Parser
 
 from strata.app.emit import emit
 from strata.errors import SafetyRefusal, UsageError
@@ -20,6 +22,7 @@ from strata.model.workload import Workload
 from strata.plan.words import workload_from_words
 from strata.plan.workloads import DIAGNOSE
 
+GRAMMAR = Parser(Language(tree_sitter_powershell.language()))
 FORMS = [form.name for form in forms()]
 TIMES = {"size": 1 << 26, "rounds": 2, "ramp_s": 0.0, "runtime_s": 1.0, "seed": 1}
 DISKSPD = [name for name in FORMS if name in ("diskspd", "powershell")]
@@ -121,6 +124,18 @@ def test_powershell_reads_every_word_as_it_was(word: str) -> None:
         rf"{literal}|\(-join \((?:{literal}|\[char\]0x[0-9a-f]{{4}})(?:, (?:{literal}|\[char\]0x[0-9a-f]{{4}}))*\)\)",
         said,
     )
+
+
+@given(st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20), st.booleans())
+def test_a_grammar_of_powershell_finds_no_mistake_in_the_script(name: str, counters: bool) -> None:
+    """Not the language's own parser, which no package registry has; that the grammar finds mistakes is shown too."""
+    try:
+        text = emit("powershell", name, DIAGNOSE[:1], **TIMES, counters=counters)
+    except (UsageError, SafetyRefusal):
+        return
+    assert not GRAMMAR.parse(text.encode()).root_node.has_error
+    for end in ("}", "'", ")"):
+        assert GRAMMAR.parse(text[: text.rindex(end)].encode()).root_node.has_error
 
 
 NAMES = [

@@ -3,8 +3,9 @@
 A module says of itself:
 
 ``NAME``, ``TITLE``   its key on the command line, and what it writes, for people
-``TABULAR``           whether it writes any table of `strata.formats.exports.tables`, not the cells alone
-``write(runs, table)``  the text
+``TABULAR``           whether it writes any `Sheet`; else it writes runs
+``JUDGED``            whether it needs `MeasuredRun.suites`, what is judged of a run, and no figures (optional)
+``write(what)``       an `Export` of a `Sheet` or of runs
 
 What was not measured is empty or left out, never 0. Figures are not rounded.
 """
@@ -13,14 +14,27 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from strata.errors import UsageError, choices
+from strata.formats.exports import of_compared, of_gate, of_history, of_matrix
+from strata.formats.exports.sheet import Sheet
 from strata.formats.exports.tables import CELLS, TABLES, MeasuredRun
+from strata.model.compared import ComparedRuns
+from strata.model.history import Gate, History
+from strata.model.matrix import MatrixResult
 from strata.model.plugins import modules
+from strata.model.run import Report
 
-__all__ = ["ExportForm", "MeasuredRun", "exported", "forms"]
+__all__ = ["Export", "ExportForm", "MeasuredRun", "Tabular", "cells_as", "exported", "form_of", "forms"]
+
+
+Export = str | bytes | Mapping[str, str]
+"""A text, bytes, or the texts of a folder's files by their paths in it."""
+Tabular = Report | MatrixResult | ComparedRuns | History | Gate
+"""What has cells."""
 
 
 @dataclass(frozen=True)
@@ -30,24 +44,57 @@ class ExportForm:
     name: str
     title: str
     tabular: bool
-    write: Callable[[Sequence[MeasuredRun], str], str]
+    judged: bool
+    write: Callable[[Any], Export]
 
 
 @functools.cache
 def forms() -> tuple[ExportForm, ...]:
     """Every form, by its name."""
     found = modules(sys.modules[__name__], "NAME")
-    return tuple(ExportForm(m.NAME, m.TITLE, m.TABULAR, m.write) for m in found)
+    return tuple(ExportForm(m.NAME, m.TITLE, m.TABULAR, getattr(m, "JUDGED", False), m.write) for m in found)
 
 
-def exported(form: str, runs: Sequence[MeasuredRun], table: str = CELLS) -> str:
-    """The runs in one of the forms. Raises `UsageError` for a form or a table that there is not."""
-    made = next((one for one in forms() if one.name == form), None)
+def form_of(name: str) -> ExportForm:
+    """Raises `UsageError` for a form that there is not."""
+    made = next((one for one in forms() if one.name == name), None)
     if made is None:
-        raise UsageError("cannot export as", form, "there is no such form", choices(form, [f.name for f in forms()]))
+        raise UsageError("cannot export as", name, "there is no such form", choices(name, [f.name for f in forms()]))
+    return made
+
+
+def exported(form: str, runs: Sequence[MeasuredRun], table: str = CELLS) -> Export:
+    """The runs in one of the forms. Raises `UsageError` for a form or a table that there is not."""
+    made = form_of(form)
     if table not in TABLES:
         raise UsageError("cannot export the table", table, "there is no such table", choices(table, TABLES))
-    if table != CELLS and not made.tabular:
+    if made.tabular:
+        return made.write(_sheet(runs, table))
+    if table != CELLS:
         able = ", ".join(f.name for f in forms() if f.tabular)
-        raise UsageError("cannot export the table", table, f"{form} holds cells only", f"choose one of: {able}")
-    return made.write(runs, table)
+        raise UsageError("cannot export the table", table, f"{form} has no tables", f"choose one of: {able}")
+    return made.write(runs)
+
+
+def cells_as(form: str, found: Tabular) -> Export:
+    """The cells of what a command found, in a tabular form."""
+    match found:
+        case History():
+            return form_of(form).write(of_history.sheet(found))
+        case Gate():
+            return form_of(form).write(of_gate.sheet(found))
+        case MatrixResult():
+            return form_of(form).write(of_matrix.sheet(found))
+        case ComparedRuns():
+            return form_of(form).write(of_compared.sheet(found))
+    return exported(form, [MeasuredRun(found.run, found.results, found.analysis)])
+
+
+def _sheet(runs: Sequence[MeasuredRun], table: str) -> Sheet:
+    matrices = [of.matrix for of in runs if of.matrix is not None]
+    if table != CELLS or not matrices:
+        return TABLES[table].sheet(runs)
+    if len(matrices) < len(runs):
+        why = "cells of a matrix have other columns than those of a run"
+        raise UsageError("cannot export together", ", ".join(of.run.id for of in runs), why, "export them one by one")
+    return of_matrix.sheet(*matrices)

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
 
-from strata.formats.exports.tables import TABLES, Field, MeasuredRun
+from strata.formats.exports.sheet import Field, Sheet
+from strata.text import controls
 
 NAME, TITLE, TABULAR = "csv", "comma-separated values, the units in the headings", True
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes a text that begins with one of these for a formula, which can run programs."""
 
 
-def write(runs: Sequence[MeasuredRun], table: str) -> str:
+def write(sheet: Sheet) -> str:
     """See the module."""
-    text, of = io.StringIO(), TABLES[table]
+    text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
-    out.writerow([column.heading for column in of.columns])
-    out.writerows([plain(field) for field in row] for row in of.every(runs))
+    out.writerow([column.heading for column in sheet.columns])
+    out.writerows([plain(field) for field in row] for row in sheet.rows)
     return text.getvalue()
 
 
 def plain(field: Field) -> Field:
-    """A text that no spreadsheet calculates."""
-    return f"'{field}" if isinstance(field, str) and field.startswith(_FORMULA) else field
+    """A text in one line that no spreadsheet calculates, and words of their own for what is true or not."""
+    if isinstance(field, bool):
+        return str(field).lower()
+    if not isinstance(field, str):
+        return field
+    # The library does not quote a carriage return by itself, which others take for the end of a row.
+    return ("'" if field.startswith(_FORMULA) else "") + controls.line(field)

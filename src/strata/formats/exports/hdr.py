@@ -17,7 +17,7 @@ _COMPRESSED = 0x1C849304
 """The cookie of a compressed payload, version 2, with its word size (HdrHistogram's encoding, V2)."""
 
 
-def write(runs: Sequence[MeasuredRun], table: str) -> str:
+def write(runs: Sequence[MeasuredRun]) -> str:
     """See the module. A line for each round and direction, tagged by layer and workload."""
     begun = min((of.run.created_unix_ns for of in runs), default=0) / units.NS_PER_S
     lines = [
@@ -35,7 +35,7 @@ def write(runs: Sequence[MeasuredRun], table: str) -> str:
                 payload = of_side.service_time
                 start = one.result.started_unix_ns / units.NS_PER_S - begun
                 most = spread(payload).max_ns / 1e6
-                tag = re.sub(r"[^A-Za-z0-9.:/_-]", "_", f"{one.layer}/{one.workload_key}/{side}")
+                tag = re.sub(r"[^!-+\x2d-~]", "_", f"{one.layer}/{one.workload_key}/{side}")
                 length = one.result.measured_ns / units.NS_PER_S
                 lines.append(f"Tag={tag},{start:.3f},{length:.3f},{most:.6f},{_compressed(payload)}")
     return "\n".join([*lines, ""])

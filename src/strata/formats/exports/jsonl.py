@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
-from strata.formats.exports.tables import TABLES, MeasuredRun
+from strata.formats.exports.sheet import Sheet
 
 NAME, TITLE, TABULAR = "jsonl", "JSON Lines: one object a row", True
 
 
-def write(runs: Sequence[MeasuredRun], table: str) -> str:
+def write(sheet: Sheet) -> str:
     """See the module. What is not known has no key."""
-    of = TABLES[table]
-    keys = [column.key for column in of.columns]
-    rows = ({k: v for k, v in zip(keys, row, strict=True) if v is not None} for row in of.every(runs))
+    keys = [column.key for column in sheet.columns]
+    rows = ({k: v for k, v in zip(keys, row, strict=True) if v is not None} for row in sheet.rows)
     return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)

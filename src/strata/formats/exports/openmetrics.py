@@ -9,41 +9,47 @@ from strata.formats.exports.tables import MeasuredRun
 from strata.model.analysis import CellSummary
 
 NAME, TITLE, TABULAR = "openmetrics", "OpenMetrics text (Prometheus)", False
+_SUMMARY = "strata_cell_latency_seconds"
+"""A quantile is a label of summaries alone."""
 _FAMILIES = (
     ("strata_cell_iops", "", "I/Os per second of one workload at one layer."),
     ("strata_cell_throughput_bytes_per_second", "bytes_per_second", "Bytes per second of one workload at one layer."),
     ("strata_cell_latency_mean_seconds", "seconds", "Mean service time."),
-    ("strata_cell_latency_quantile_seconds", "seconds", "Service time at a quantile that enough I/Os support."),
+    (_SUMMARY, "seconds", "Service time at the quantiles that enough I/Os support."),
     ("strata_cell_measured_timestamp_seconds", "seconds", "When the run began, in seconds since the epoch."),
 )
 
 
-def write(runs: Sequence[MeasuredRun], table: str) -> str:
+def write(runs: Sequence[MeasuredRun]) -> str:
     """See the module. Of a cell that several runs have, the last given counts."""
     newest = {(of.run.environment.hostname, of.run.plan.stack.name, c.layer, c.workload.key): (of, c)
               for of in runs for c in of.analysis.cells}  # fmt: skip
     lines: list[str] = []
     for family, unit, text in _FAMILIES:
-        lines += [f"# TYPE {family} gauge", *([f"# UNIT {family} {unit}"] if unit else []), f"# HELP {family} {text}"]
+        kind = "summary" if family == _SUMMARY else "gauge"
+        lines += [f"# TYPE {family} {kind}", *([f"# UNIT {family} {unit}"] if unit else []), f"# HELP {family} {text}"]
         for where, (of, cell) in newest.items():
             labels = dict(zip(("host", "stack", "layer", "workload"), where, strict=True))
-            lines += [f"{family}{_labels(labels | more)} {value!r}" for more, value in _values(family, of, cell)]
+            lines += [f"{name}{_labels(labels | more)} {value!r}" for name, more, value in _values(family, of, cell)]
     return "\n".join([*lines, "# EOF", ""])
 
 
-def _values(family: str, of: MeasuredRun, cell: CellSummary) -> Iterator[tuple[dict[str, str], float]]:
+def _values(family: str, of: MeasuredRun, cell: CellSummary) -> Iterator[tuple[str, dict[str, str], float]]:
+    mean_s = cell.mean_ns.value / units.NS_PER_S
     match family.removeprefix("strata_cell_"):
         case "iops":
-            yield {}, float(cell.iops.value)
+            yield family, {}, float(cell.iops.value)
         case "throughput_bytes_per_second":
-            yield {}, float(cell.bytes_per_second.value)
+            yield family, {}, float(cell.bytes_per_second.value)
         case "latency_mean_seconds":
-            yield {}, cell.mean_ns.value / units.NS_PER_S
-        case "latency_quantile_seconds":
+            yield family, {}, mean_s
+        case "latency_seconds":
             for p, time in cell.latency_ns.items():
-                yield {"quantile": f"{float(p) / 100:.10g}"}, time.value / units.NS_PER_S
+                yield family, {"quantile": f"{float(p) / 100:.10g}"}, time.value / units.NS_PER_S
+            yield f"{family}_count", {}, cell.ios
+            yield f"{family}_sum", {}, cell.ios * mean_s
         case _:
-            yield {}, of.run.created_unix_ns / units.NS_PER_S
+            yield family, {}, of.run.created_unix_ns / units.NS_PER_S
 
 
 def _labels(labels: dict[str, str]) -> str:

@@ -1,8 +1,4 @@
-"""What is exported as a table: cells, rounds, intervals or counters, with the columns of each.
-
-A column has a ``key`` for programs, which carries its unit, and a ``heading`` as `strata.formats.table` reads it: the
-laws can be asked of an exported table (``strata check``).
-"""
+"""What of runs is exported as a table: cells, rounds, intervals or counters, with the columns of each."""
 
 from __future__ import annotations
 
@@ -11,37 +7,47 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from strata import units
+from strata.errors import UsageError
+from strata.formats.exports.sheet import ExportColumn, Field, Sheet, bounds, columns, interval
 from strata.model.analysis import Analysis, CellSummary
-from strata.model.estimate import Estimate
+from strata.model.finding import Verdict
+from strata.model.matrix import MatrixResult
 from strata.model.percentiles import PERCENTILES
 from strata.model.result import CellResult, Direction
 from strata.model.run import Run
 from strata.model.workload import Workload
+from strata.text.junit import JunitSuite
 
-Field = str | int | float | None
-CELLS, ROUNDS, INTERVALS, COUNTERS = "cells", "rounds", "intervals", "counters"
+CELLS, ROUNDS, INTERVALS, COUNTERS, RUNS = "cells", "rounds", "intervals", "counters", "runs"
 
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A run with what was measured in it and what that says."""
+    """A run with what was measured in it and what that says: its analysis and verdict, or the matrix that it
+    measured.
+
+    ``suites``: what laws and baselines say of it.
+    """
 
     run: Run
-    analysis: Analysis
-    results: tuple[CellResult, ...]
+    results: tuple[CellResult, ...] = ()
+    analysed: Analysis | None = None
+    matrix: MatrixResult | None = None
+    verdict: Verdict | None = None
+    suites: tuple[JunitSuite, ...] = ()
+
+    @property
+    def analysis(self) -> Analysis:
+        """Raises `UsageError` for a matrix, which has none."""
+        if self.analysed is None:
+            why = "it is a matrix, which has runs, cells, rounds and intervals only"
+            raise UsageError("cannot export", self.run.id, why, "strata export csv RUN --table rounds")
+        return self.analysed
 
     @property
     def workloads(self) -> dict[str, Workload]:
         """By their keys."""
         return {cell.workload.key: cell.workload for cell in self.run.plan.cells}
-
-
-@dataclass(frozen=True)
-class ExportColumn:
-    """``key`` for programs, ``heading`` for people and for `strata check`."""
-
-    key: str
-    heading: str
 
 
 @dataclass(frozen=True)
@@ -51,42 +57,95 @@ class ExportTable:
     columns: tuple[ExportColumn, ...]
     rows: Callable[[MeasuredRun], Iterator[tuple[Field, ...]]]
 
-    def every(self, runs: Sequence[MeasuredRun]) -> Iterator[tuple[Field, ...]]:
+    def sheet(self, runs: Sequence[MeasuredRun]) -> Sheet:
         """The rows of all runs, in their order."""
-        return (row for run in runs for row in self.rows(run))
+        return Sheet.of(self.columns, (row for run in runs for row in self.rows(run)))
 
 
-def _columns(text: str) -> tuple[ExportColumn, ...]:
-    """``key = heading`` a line; a key alone is its own heading."""
-    parts = [line.partition("=") for line in text.split("\n") if line.strip()]
-    return tuple(ExportColumn(key.strip(), heading.strip() or key.strip()) for key, _, heading in parts)
-
-
-_WHERE = """
-run
-created_utc = created
-host
-stack
-layer
-workload
-pattern
-caching
-size_bytes = size [B]
-depth
-threads
+HOW = """
+layer text
+workload text
+pattern text
+caching text
+size_bytes count = size [B]
+depth count
+threads count
+"""
+"""Of every cell: ``layer`` and ``workload`` are the key by which `strata compare` and `strata history` find it."""
+_RUN = """
+run text
+created_utc text = created
+host text
+stack text
+"""
+_WHERE = _RUN + HOW
+_ABOUT = """
+status text
+name text
+note text
+layers text
+cells count
+rounds count
+ramp_seconds = ramp [s]
+run_seconds = runtime [s]
+file_bytes count = file [B]
+generator text
+generator_version text
+strata_version text
+kernel text
+source text
+verdict text
+slow_layer text
+cause text
+confidence_share = confidence
 """
 
 
 def _where(of: MeasuredRun, layer: str, workload: Workload) -> tuple[Field, ...]:
-    made = datetime.fromtimestamp(of.run.created_unix_ns / units.NS_PER_S, UTC)
-    head = (of.run.id, made.isoformat(timespec="seconds"), of.run.environment.hostname, of.run.plan.stack.name)
+    return (*_run(of), *how(layer, workload))
+
+
+def _run(of: MeasuredRun) -> tuple[Field, ...]:
+    return of.run.id, utc(of.run.created_unix_ns), of.run.environment.hostname, of.run.plan.stack.name
+
+
+def _runs(of: MeasuredRun) -> Iterator[tuple[Field, ...]]:
+    run, plan, made_by, verdict = of.run, of.run.plan, of.run.environment, of.verdict
+    yield (
+        *_run(of),
+        run.status.value,
+        run.label.name or None,
+        run.label.note or None,
+        ", ".join(layer.name for layer in plan.stack.layers),
+        len(plan.cells),
+        plan.rounds,
+        plan.ramp_s,
+        plan.runtime_s,
+        plan.file_size or None,
+        made_by.engine.get("name"),
+        made_by.engine.get("version"),
+        made_by.strata_version,
+        made_by.kernel,
+        None if run.source is None else run.source.path,
+        *(
+            (None, None, None, None)
+            if verdict is None
+            else (verdict.kind.value, verdict.layer, verdict.cause.value, verdict.confidence)
+        ),
+    )
+
+
+def utc(unix_ns: int | None) -> str | None:
+    """The time in ISO 8601, to the second."""
+    made = None if unix_ns is None else datetime.fromtimestamp(unix_ns / units.NS_PER_S, UTC)
+    return None if made is None else made.isoformat(timespec="seconds")
+
+
+def how(layer: str, workload: Workload) -> tuple[Field, ...]:
+    """The fields of `HOW`."""
     size = workload.bs if workload.bssplit is None else None
-    how = (workload.pattern, "off" if workload.direct else "on", size, workload.arrival.iodepth, workload.threads)
-    return (*head, layer, workload.key, *how)
-
-
-def _interval(estimate: Estimate) -> tuple[Field, ...]:
-    return estimate.value, estimate.low, estimate.high
+    asked = (workload.pattern, "off" if workload.direct else "on", size, workload.arrival.iodepth, workload.threads)
+    return (layer, workload.key, *asked)
 
 
 def _cells(of: MeasuredRun) -> Iterator[tuple[Field, ...]]:
@@ -97,10 +156,10 @@ def _cells(of: MeasuredRun) -> Iterator[tuple[Field, ...]]:
             cell.rounds,
             cell.ios,
             cell.errors,
-            *_interval(cell.iops),
-            *_interval(cell.bytes_per_second),
-            *_interval(cell.mean_ns),
-            *(field for time in times for field in (_interval(time) if time else (None, None, None))),
+            *interval(cell.iops),
+            *interval(cell.bytes_per_second),
+            *interval(cell.mean_ns),
+            *(field for time in times for field in interval(time)),
             cell.outstanding,
             cell.cpu_busy,
             _wrong(of, cell),
@@ -117,28 +176,17 @@ def _wrong(of: MeasuredRun, cell: CellSummary) -> str | None:
     return "; ".join(found) or None
 
 
-def _times(p: str) -> str:
-    return "".join(f"p{p}_{which}ns = time.p{p}{word} [ns]\n" for which, word in _ENDS)
-
-
-_ENDS = (("", ""), ("low_", " low"), ("high_", " high"))
 _MEASURED = f"""
-rounds
-ios
-errors
-iops
-iops_low = iops low
-iops_high = iops high
-bytes_per_second = rate [B/s]
-bytes_per_second_low = rate low [B/s]
-bytes_per_second_high = rate high [B/s]
-mean_ns = time.mean [ns]
-mean_low_ns = time.mean low [ns]
-mean_high_ns = time.mean high [ns]
-{"".join(map(_times, PERCENTILES))}
+rounds count
+ios count
+errors count
+{bounds("iops", "iops")}
+{bounds("bytes_per_second", "rate", "B/s")}
+{bounds("mean", "time.mean", "ns", "_ns")}
+{"".join(bounds(f"p{p}", f"time.p{p}", "ns", "_ns") for p in PERCENTILES)}
 outstanding_measured = in flight
 cpu_busy_share = busy of all CPUs
-impossible
+impossible text
 """
 
 
@@ -193,21 +241,23 @@ def _counters(of: MeasuredRun) -> Iterator[tuple[Field, ...]]:
             yield (*_where(of, cell.layer, cell.workload), name, where or None, value)
 
 
+_ROUND = "kind text\nround count\norder count\n"
 TABLES: dict[str, ExportTable] = {
-    CELLS: ExportTable(_columns(_WHERE + _MEASURED), _cells),
+    CELLS: ExportTable(columns(_WHERE + _MEASURED), _cells),
     ROUNDS: ExportTable(
-        _columns(
-            _WHERE + "kind\nround\norder\ndirection\nseconds = seconds [s]\nios\nbytes = bytes [B]\niops\n"
+        columns(
+            _WHERE + _ROUND + "direction text\nseconds = seconds [s]\nios count\nbytes count = bytes [B]\niops\n"
             "bytes_per_second = rate [B/s]\nmean_ns = time.mean [ns]"
         ),
         _rounds,
     ),
     INTERVALS: ExportTable(
-        _columns(
-            _WHERE + "kind\nround\norder\nstart_seconds = start [s]\nend_seconds = end [s]\nread_ios = ios.read\n"
-            "read_bytes = bytes.read [B]\nwrite_ios = ios.write\nwrite_bytes = bytes.write [B]"
+        columns(
+            _WHERE + _ROUND + "start_seconds = start [s]\nend_seconds = end [s]\nread_ios count = ios.read\n"
+            "read_bytes count = bytes.read [B]\nwrite_ios count = ios.write\nwrite_bytes count = bytes.write [B]"
         ),
         _intervals,
     ),
-    COUNTERS: ExportTable(_columns(_WHERE + "counter\nlabels\nper_second = value"), _counters),
+    RUNS: ExportTable(columns(_RUN + _ABOUT), _runs),
+    COUNTERS: ExportTable(columns(_WHERE + "counter text\nlabels text\nper_second = value"), _counters),
 }

@@ -54,12 +54,15 @@ _ENVIRONMENT = """\
 {
   date -u; uname -a; fio --version
   command -v lsblk > /dev/null && lsblk -o NAME,TYPE,SIZE,ROTA,SCHED,MODEL,MOUNTPOINTS
+  command -v findmnt > /dev/null && findmnt -T "$target"
+  command -v lscpu > /dev/null && lscpu
+  cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor
   cat /proc/meminfo /proc/cmdline
 } > "$out.environment.txt" 2>&1 || true
 """
 _COUNTERS = """\
 if command -v iostat > /dev/null; then
-  LC_ALL=C iostat -x -t -y 1 > "$out/iostat.txt" 2>&1 &
+  LC_ALL=C iostat -x -t 1 > "$out/iostat.txt" 2>&1 &
   watching=$!
 fi
 """
