@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fnmatch
 import math
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,12 +23,13 @@ from strata.app.imported_run import ImportedAs
 from strata.app.imports import import_paths
 from strata.app.kept import opened, repeat_commands, report_of
 from strata.errors import InconclusiveError, UsageError
-from strata.model.analysis import Analysis, Check, Comparison, Equivalence
+from strata.model.analysis import Analysis, Check, Comparison
 from strata.model.compared import EnvironmentField, Fairness
 from strata.model.endpoint import Endpoint
 from strata.model.experiment import Condition, Experiment, Tried
 from strata.model.finding import Diagnosis
 from strata.model.plan import Cell, Plan, Segment, Step
+from strata.model.remembered import Wanted
 from strata.model.result import CellResult
 from strata.model.run import Label, Report, Run, RunStatus, StageRecord
 from strata.model.stack import Layer, Stack, unreached
@@ -44,6 +46,8 @@ ASSUMED_DRIFT = 0.05
 FASTER = "faster-than-below"
 """The law that a layer is not faster than what it stands on, by its key."""
 MOST_EXPERIMENTS = 16
+STAGES_MOST = 1000
+"""Runs of one stack among which its stages are looked for, the newest first."""
 
 
 @dataclass(frozen=True)
@@ -84,19 +88,34 @@ def diagnose_stages(path: Path, stack: Stack, store_url: str | None, label: Labe
     Raises `InconclusiveError` where layers have no measurement yet, or no two of them can be compared; `UsageError` for
     runs and files that are not there or hold nothing of the layer.
     """
-    if missing := [layer.name for layer in stack.layers if not layer.brought]:
-        have = len(stack.layers) - len(missing)
-        raise InconclusiveError(
-            "cannot diagnose the stages of", stack.name,
-            f"{have} of {len(stack.layers)} layers have a measurement; missing: {', '.join(missing)}",
-            f"strata stage {path} says what to do next; or name each one's run or file in the stack file",
-        )  # fmt: skip
     with opened(store_url) as store:
+        stack = located(stack, store)
+        if missing := [layer.name for layer in stack.layers if not layer.brought]:
+            have = len(stack.layers) - len(missing)
+            raise InconclusiveError(
+                "cannot diagnose the stages of", stack.name,
+                f"{have} of {len(stack.layers)} layers have a measurement; missing: {', '.join(missing)}",
+                f"{shlex.join(['strata', 'stage', str(path)])} says what to do next",
+            )  # fmt: skip
         stages = [stage_of(layer, path.parent, store, store_url) for layer in stack.layers]
         run, results, analysis, diagnosis = _judged(stack, stages, label)
         store.keep_whole([(run, results, (analysis, diagnosis))])
     report = report_of(results, run, analysis, diagnosis)
     return report.model_copy(update={"repeat": (*repeat_commands(run), *_to_do(run, diagnosis))})
+
+
+def located(stack: Stack, store: Store) -> Stack:
+    """The stack whose layers name their newest run in the store, where they name no measurement themselves."""
+    newest: dict[str, str] = {}
+    for head in store.heads(STAGES_MOST, Wanted(stack=stack.name)) if stack.stages else ():
+        run = store.load_run(head.id)
+        if run.stage_of is not None and run.status is RunStatus.DONE:
+            newest.setdefault(run.stage_of, run.id)
+    layers = (
+        layer if layer.brought or layer.name not in newest else layer.model_copy(update={"run": (newest[layer.name],)})
+        for layer in stack.layers
+    )
+    return stack.model_copy(update={"layers": tuple(layers)})
 
 
 def stage_of(layer: Layer, folder: Path, store: Store, store_url: str | None) -> Stage:
@@ -285,10 +304,10 @@ def _with_drift(analysis: Analysis, stages: Sequence[Stage], drift: float | None
     comparisons = tuple(
         _wider(c, 0.0 if runs[c.layer] == runs[c.below] else apart, within) for c in analysis.comparisons
     )
-    faster = {c.layer for c in comparisons if c.verdict is Equivalence.FASTER}
-    # What is faster only as far as the stages may be apart is not impossible.
+    alone = {a for a in runs for b in runs if runs[a] != runs[b]}
+    # What was measured at another time may be faster for any reason: it is told, and is not impossible.
     checks = tuple(
-        c.model_copy(update={"impossible": False}) if c.kind == FASTER and c.layer not in faster else c
+        c.model_copy(update={"impossible": False}) if c.kind == FASTER and c.layer in alone else c
         for c in analysis.checks
     )
     single = analysis.noise.rounds < 2

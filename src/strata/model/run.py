@@ -137,6 +137,8 @@ class Run(Value):
     imported: Imported | None = sparse(None)
     stages: tuple[StageRecord, ...] = sparse(())
     """Of a stack whose layers were measured before: what each one's figures are."""
+    stage_of: str | None = sparse(None)
+    """The layer that was measured by itself, as one stage of its stack."""
 
 
 class Report(Value):

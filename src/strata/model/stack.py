@@ -97,6 +97,7 @@ class Layer(WithPassword):
     of: Name | None = sparse(None)
     anchor: Name | None = sparse(None)
     set: dict[str, str | int | bool] = sparse({})
+    prepare: str = sparse("", max_length=2000)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -128,12 +129,14 @@ class Layer(WithPassword):
 class Stack(Value):
     """Layers from the medium upward. All reach the same data.
 
-    ``anchor``: an endpoint that is measured in every stage of a stack whose layers cannot be there at once, so that
-    what changed between the stages is known. ``may_differ``: what the environments of two stages may differ in, and
-    be compared nevertheless.
+    ``stages``: the layers cannot be there at once, so each is measured by itself, and its newest run in the store is
+    its measurement where it names none. ``anchor``: an endpoint that is measured in every stage, so that what changed
+    between them is known. ``may_differ``: what the environments of two stages may differ in, and be compared
+    nevertheless.
     """
 
     name: str
+    stages: bool = sparse(False)
     anchor: str | None = sparse(None)
     may_differ: tuple[Name, ...] = sparse((), max_length=LAYERS_MOST)
     nodes: tuple[Node, ...] = Field(default=(), max_length=LAYERS_MOST)
@@ -170,7 +173,7 @@ class Stack(Value):
     @property
     def staged(self) -> bool:
         """Whether any of it was measured at another time."""
-        return any(layer.brought for layer in self.layers)
+        return self.stages or any(layer.brought for layer in self.layers)
 
     def layer(self, name: str) -> Layer:
         """The layer of that name. Raises `KeyError`."""
