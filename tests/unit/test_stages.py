@@ -14,7 +14,7 @@ from strata.app.options import Options
 from strata.cli.main import app
 from strata.errors import Exit, InconclusiveError, StrataError, UsageError
 from strata.model.analysis import Equivalence
-from strata.model.finding import VerdictKind
+from strata.model.finding import Cause, VerdictKind
 from strata.model.run import Report
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -77,6 +77,20 @@ def test_the_author_s_cases_lead_to_his_experiment_and_its_outcome_names_reorder
     verdict = before.diagnosis.verdict
     assert (verdict.kind, verdict.layer) == (VerdictKind.INCONCLUSIVE, "share")
     asked = [command for what, command in before.repeat if what.startswith("to confirm") and "diskspd" in what]
+    assert ["-t2" in c and "-s16384" in c and "-T8192" in c for c in asked] == [True]
+    diskspd(tmp_path, "two.xml", 820, threads=2)
+    after = said(stack(tmp_path, disk='measured = ["before.csv", "two.xml"]'))
+    verdict = after.diagnosis.verdict
+    assert (verdict.kind, verdict.layer, verdict.cause) == (VerdictKind.LAYER, "share", Cause.REORDERING)
+    assert verdict.confidence >= 0.8
+    diskspd(tmp_path, "two.xml", 17_200, threads=2)
+    kept = said(stack(tmp_path, disk='measured = ["before.csv", "two.xml"]'))
+    assert kept.diagnosis.verdict.cause is not Cause.REORDERING
+
+
+def test_what_is_kept_is_a_run_with_its_stages(tmp_path: Path) -> None:
+    ladder(tmp_path)
+    run = said(stack(tmp_path)).run
     assert [Path(s.sources[0]).name for s in run.stages] == ["before.csv", "after.csv"]
     assert [s.layer for s in run.stages] == ["disk", "share"]
     assert "drift between stages: not known" in (run.message or "")

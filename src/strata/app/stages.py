@@ -51,7 +51,7 @@ STAGES_MOST = 1000
 
 
 @dataclass(frozen=True)
-class Measured:
+class StageCell:
     """One cell of a stage: its workload, and its results in the order they were measured."""
 
     workload: Workload
@@ -64,8 +64,8 @@ class Stage:
 
     layer: Layer
     runs: tuple[Run, ...]
-    cells: dict[str, Measured] = field(default_factory=dict)
-    anchors: dict[str, Measured] = field(default_factory=dict)
+    cells: dict[str, StageCell] = field(default_factory=dict)
+    anchors: dict[str, StageCell] = field(default_factory=dict)
 
     @property
     def record(self) -> StageRecord:
@@ -168,11 +168,11 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
-def _by_workload(found: Iterable[tuple[Workload, CellResult]]) -> dict[str, Measured]:
+def _by_workload(found: Iterable[tuple[Workload, CellResult]]) -> dict[str, StageCell]:
     several: dict[str, list[tuple[Workload, CellResult]]] = {}
     for workload, result in found:
         several.setdefault(workload.key, []).append((workload, result))
-    return {key: Measured(of[0][0], tuple(r for _, r in of)) for key, of in several.items()}
+    return {key: StageCell(of[0][0], tuple(r for _, r in of)) for key, of in several.items()}
 
 
 def _judged(
@@ -229,7 +229,7 @@ def _without(stack: Stack, pairs: set[tuple[str, str]]) -> Stack:
     return stack.model_copy(update={"layers": tuple(layers)})
 
 
-def _split(stack: Stack, stages: Sequence[Stage]) -> tuple[set[str], dict[tuple[str, str], Measured]]:
+def _split(stack: Stack, stages: Sequence[Stage]) -> tuple[set[str], dict[tuple[str, str], StageCell]]:
     """The workloads that the verdict is made of, and by layer and workload what was measured at one layer alone: the
     outcome of an experiment, if one was proposed that is the same."""
     times = Counter(key for stage in stages for key in stage.cells)
@@ -286,7 +286,7 @@ def drift_of(stages: Sequence[Stage]) -> float | None:
     return max(apart, default=None)
 
 
-def _iops(one: Measured) -> float:
+def _iops(one: StageCell) -> float:
     """The median of its results."""
     rates = sorted(
         (r.result.read.ops + r.result.write.ops) / r.result.seconds
@@ -369,7 +369,7 @@ def _said(stages: Sequence[Stage], drift: float | None) -> str:
 
 
 def _diagnosed(
-    stack: Stack, analysis: Analysis, stages: dict[str, Stage], extra: dict[tuple[str, str], Measured]
+    stack: Stack, analysis: Analysis, stages: dict[str, Stage], extra: dict[tuple[str, str], StageCell]
 ) -> Diagnosis:
     """The verdict, after every experiment whose outcome was brought: each was predicted without it."""
     from strata.diagnose import diagnose, propose
@@ -390,7 +390,7 @@ def _diagnosed(
 
 def _outcome(
     stack: Stack, analysis: Analysis, asked: Experiment, stages: dict[str, Stage],
-    extra: dict[tuple[str, str], Measured],
+    extra: dict[tuple[str, str], StageCell],
 ) -> Tried | None:  # fmt: skip
     from strata.analyse import analyse
 
