@@ -33,6 +33,7 @@ USE_CASES = {
     "compare": ("compare_runs",),
     "imports": ("import_paths",),
     "emit": ("emit",),
+    "stage": ("state_of", "measure_stage"),
     "export": ("export",),
     "schemas": ("schema",),
     "survey": ("survey_path",),
@@ -72,7 +73,7 @@ VALUES = {
     "margin": "3%", "between_runs": "3%", "column": "BW=rate [MiB/s]", "max_events": "2000", "against": "other",
     "rwmixread": "70", "numjobs": "3", "iodepth": "3", "dedupe_percentage": "20", "buffer_compress_percentage": "20",
     "from_trace": "fio --name=a --rw=read --bs=4k", "seed": "77", "service_threads": "3", "since": "7d",
-    "settings": "fs=xfs", "rounds": "7", "table": "rounds",
+    "settings": "fs=xfs", "rounds": "7", "table": "rounds", "layer": "disk",
 }  # fmt: skip
 """Values that each option can have, and that are no default. Others: a number, or a new file."""
 
@@ -182,6 +183,7 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
         (T.MATRIX,): "fio /t --matrix small",
         (T.LIKE,): "fio /t --run r",
     },
+    "stage": {(T.STATE,): "stack.toml", (T.MEASURED,): "stack.toml --measure"},
     "check": {(T.FIGURES,): "{table}", (T.STORED,): "run"},
     "baseline": {
         (T.SAVE,): "save main",
@@ -200,22 +202,8 @@ ONE_WAY = {
 }  # fmt: skip
 """Commands that do one thing: they honour every option they have."""
 
-SELECT = {
-    "matrix",
-    "job",
-    "rw",
-    "target",
-    "resume",
-    "demo",
-    "profile",
-    "from_trace",
-    "check",
-    "file",
-    "memory",
-    "null",
-    "run",
-}
-SELECT |= {"from_", "where", "what"}
+SELECT = {"matrix", "job", "rw", "target", "resume", "demo", "profile", "from_trace", "check", "file", "memory", "null"}
+SELECT |= {"from_", "where", "what", "run", "measure"}
 """They make it another way, which is looked at by itself."""
 
 ALL = [(command, way) for command, ways in SAMPLES.items() for way in ways]

@@ -21,6 +21,7 @@ from strata.app.plan import plan_of, refused_cells
 from strata.app.runner import Emit
 from strata.app.session import Session
 from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read_stack
+from strata.app.stages import diagnose_stages
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
 from strata.engine import Piece, Shaping, engine_for
@@ -138,7 +139,12 @@ def plan_only(where: Path, options: Options) -> Plan:
 
 
 def diagnose_path(where: Path | Stack, options: Options, emit: Emit) -> Report:
-    """survey → plan → measure every layer → compare → name → confirm."""
+    """survey → plan → measure every layer → compare → name → confirm. Layers that were measured before are not
+    measured again."""
+    if isinstance(where, Path) and where.suffix == ".toml":
+        stack = keep_layers(read_stack(where), options.layers)
+        if stack.staged:
+            return diagnose_stages(where, stack, options.store, options.label)
     run_id = new_id()
     name = where.name if isinstance(where, Stack) else where
     emit(Progress(phase=Phase.SURVEY, message=f"examining what is below {name}"))

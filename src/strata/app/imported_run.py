@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,15 +15,13 @@ from strata.model.imported import FileOutcome, Imported, ImportedCell, ImportedI
 from strata.model.plan import Cell, Plan, Step
 from strata.model.result import IMPORTED, CellResult, Direction, EngineResult, Interval, IntervalDirection
 from strata.model.run import Environment, Label, Run, RunStatus
-from strata.model.stack import LAYERS_MOST, Layer, Stack
+from strata.model.stack import LAYERS_MOST, Layer, Stack, unreached
 from strata.model.workload import Workload
 
 if TYPE_CHECKING:
     from strata.model.analysis import Analysis
     from strata.model.finding import Diagnosis
 
-HERE = "/imported/"
-"""Where layers are that nobody here reaches."""
 UNKNOWN = "unknown"
 
 
@@ -221,11 +218,7 @@ def _layers(cells: list[ImportedCell], found: Imported, named: ImportedAs) -> di
 
 def _stack(layers: Mapping[str, str], found: Imported, named: ImportedAs) -> Stack:
     names = list(dict.fromkeys(layers.values())) or [named.layer or found.tool]
-    slugs = [re.sub(r"[^a-z0-9]+", "-", n.lower()).strip("-")[:64] or "layer" for n in names]
-    return Stack(
-        name=named.stack,
-        layers=tuple(Layer(name=n, endpoint=f"file:{HERE}{slug}/{slug}") for n, slug in zip(names, slugs, strict=True)),
-    )
+    return Stack(name=named.stack, layers=tuple(Layer(name=n, endpoint=unreached(n)) for n in names))
 
 
 def _result(

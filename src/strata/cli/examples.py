@@ -31,6 +31,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("strata measure file:/mnt/new.dat --rw randread --bs 8k --iodepth 8", "create a file, measure it, remove it"),
         ("strata measure block:/dev/sdb --rw read --bs 1m --until 2%", "read a device until the mean is known to ±2 %"),
     ),
+    "stage": (
+        ("strata stage cluster.toml", "which layers were measured, and what to do by hand next"),
+        ("strata stage cluster.toml --measure", "measure the next layer as the ones before it"),
+    ),
     "verify": (
         ("strata verify file:/mnt/new.dat --size 1g", "is all acknowledged data present"),
         ("strata verify --check --journal run.journal --power-loss", "after a power loss: is all flushed data present"),

@@ -25,6 +25,7 @@ from strata.cli import (
     reports,
     runs,
     schema,
+    stage,
     survey,
     target,
     trace,
@@ -59,6 +60,7 @@ app.command("survey")(survey.survey)
 app.command("diagnose")(diagnose.diagnose)
 app.command("plan")(diagnose.plan)
 app.command("measure")(measure.measure)
+app.command("stage")(stage.stage)
 app.command("verify")(verify.verify)
 app.command("trace")(trace.trace)
 app.command("check")(check.check)

@@ -92,6 +92,17 @@ class Label(Value):
         return tuple(filter(None, (self.name, self.note)))
 
 
+class StageRecord(Value):
+    """A layer that was measured before: its runs, the files they came from, when, where, and with what."""
+
+    layer: str
+    runs: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    created_unix_ns: UnixNs
+    host: str
+    tool: str
+
+
 class Run(Value):
     """Everything about one run but its cell results."""
 
@@ -124,6 +135,10 @@ class Run(Value):
     source: ImportSource | None = sparse(None)
     """Of figures that another tool measured: the file they were read from. ``imported`` is all that it says."""
     imported: Imported | None = sparse(None)
+    stages: tuple[StageRecord, ...] = sparse(())
+    """Of a stack whose layers were measured before: what each one's figures are."""
+    stage_of: str | None = sparse(None)
+    """The layer that was measured by itself, as one stage of its stack."""
 
 
 class Report(Value):

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Any
 
-from pydantic import Field, ModelWrapValidatorHandler, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from strata import parsing
 from strata.errors import PROBLEMS_SHOWN, UsageError
@@ -24,6 +33,21 @@ NAME_MOST = 256
 NAMED = 8
 """Of the names there are, how many a complaint repeats."""
 Name = Annotated[str, Field(max_length=NAME_MOST)]
+SOURCES_MOST = 64
+"""Runs and files that one layer's measurement is made of."""
+Source = Annotated[str, Field(min_length=1, max_length=4096)]
+Sources = Annotated[
+    tuple[Source, ...],
+    Field(max_length=SOURCES_MOST),
+    BeforeValidator(lambda given: (given,) if isinstance(given, str) else given),
+]
+"""One name, or a list of them."""
+
+
+def unreached(name: str) -> str:
+    """The endpoint of a layer that nobody here reaches: its figures were brought."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:64] or "layer"
+    return f"file:/imported/{slug}/{slug}"
 
 
 class Node(Value):
@@ -55,6 +79,10 @@ class Layer(WithPassword):
 
     ``on`` names what its requests go through next (none: it is a ground; several: paths or members), ``against`` what
     it is compared with: what it stands on, unless it says otherwise.
+    ``run`` (of the store) and ``measured`` (files of whatever tool `strata import` reads) name its measurement where it
+    was made at another time or place; of those that hold several layers or targets, ``of`` is the pattern of the names
+    that are meant, and ``anchor`` of those that were repeated in every stage. ``set``: what a file does not state.
+    Such a layer needs no endpoint.
     A password in ``endpoint`` is taken out of it and kept beside it while this value lives: it is saved nowhere.
     """
 
@@ -64,10 +92,19 @@ class Layer(WithPassword):
     on: tuple[Name, ...] = Field(default=(), max_length=LAYERS_MOST)
     against: tuple[Name, ...] = Field(default_factory=lambda given: given.get("on", ()), max_length=LAYERS_MOST)
     expect: Expect = Expect()
+    run: Sources = sparse(())
+    measured: Sources = sparse(())
+    of: Name | None = sparse(None)
+    anchor: Name | None = sparse(None)
+    set: dict[str, str | int | bool] = sparse({})
+    prepare: str = sparse("", max_length=2000)
 
     @model_validator(mode="wrap")
     @classmethod
     def _without_password(cls, given: Any, handler: ModelWrapValidatorHandler[Layer]) -> Layer:
+        brought = isinstance(given, dict) and (given.get("run") or given.get("measured"))
+        if brought and "endpoint" not in given and isinstance(given.get("name"), str):
+            given = {**given, "endpoint": unreached(given["name"])}
         endpoint = given.get("endpoint") if isinstance(given, dict) else None
         if not isinstance(endpoint, str):
             return handler(given)
@@ -83,11 +120,25 @@ class Layer(WithPassword):
         """The parsed endpoint. Raises `UsageError`."""
         return Endpoint.parse(self.endpoint).with_password(self.password)
 
+    @property
+    def brought(self) -> bool:
+        """Whether its measurement was made before, by a run or a file that it names."""
+        return bool(self.run or self.measured)
+
 
 class Stack(Value):
-    """Layers from the medium upward. All reach the same data."""
+    """Layers from the medium upward. All reach the same data.
+
+    ``stages``: the layers cannot be there at once, so each is measured by itself, and its newest run in the store is
+    its measurement where it names none. ``anchor``: an endpoint that is measured in every stage, so that what changed
+    between them is known. ``may_differ``: what the environments of two stages may differ in, and be compared
+    nevertheless.
+    """
 
     name: str
+    stages: bool = sparse(False)
+    anchor: str | None = sparse(None)
+    may_differ: tuple[Name, ...] = sparse((), max_length=LAYERS_MOST)
     nodes: tuple[Node, ...] = Field(default=(), max_length=LAYERS_MOST)
     layers: tuple[Layer, ...] = Field(max_length=LAYERS_MOST)
 
@@ -118,6 +169,11 @@ class Stack(Value):
         if problems:
             raise ValueError("; ".join(problems))
         return self
+
+    @property
+    def staged(self) -> bool:
+        """Whether any of it was measured at another time."""
+        return self.stages or any(layer.brought for layer in self.layers)
 
     def layer(self, name: str) -> Layer:
         """The layer of that name. Raises `KeyError`."""

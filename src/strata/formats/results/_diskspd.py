@@ -19,6 +19,8 @@ class DiskspdTarget:
     write: int | None = None
     random: bool | None = None
     align: int | None = None
+    apart: int | None = None
+    """Between the starts of neighbouring threads."""
     interlocked: bool = False
     depth: int | None = None
     threads: int | None = None
@@ -55,6 +57,8 @@ class DiskspdTarget:
         wide = self.align is not None and self.align != self.block
         if wide:
             words["blockalign" if self.random else "stride"] = self.align
+        if self.apart and not self.random and not self.interlocked and (many or 1) > 1:
+            words["offset_increment"] = self.apart
         if self.interlocked and not self.random and (many or 1) > 1:
             words["interlocked"] = True
         if self.ceiling:

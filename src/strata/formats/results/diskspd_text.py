@@ -219,6 +219,7 @@ _SIZES = {
     "size": "size",
     "number of outstanding i/o operations": "depth",
     "threads per file": "threads",
+    "thread stride size": "apart",
 }
 _MIX = re.compile(r"performing (read|write|mix) test(?: \(read/write ratio: (\d{1,3})/(\d{1,3})\))?")
 _ORDER = re.compile(r"using (random|interlocked sequential|sequential) i/o \((?:alignment|stride): (\S+)\)")

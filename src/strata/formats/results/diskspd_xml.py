@@ -187,6 +187,7 @@ def _target(t: XmlElement) -> DiskspdTarget:
         write=_whole(t, "WriteRatio"),
         random=align is not None or t.said("RandomRatio") == "100",
         align=align or stride,
+        apart=_whole(t, "ThreadStride"),
         interlocked=_said(t, "InterlockedSequential"),
         depth=_whole(t, "RequestCount"),
         threads=_whole(t, "ThreadsPerFile"),

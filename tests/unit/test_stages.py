@@ -1,0 +1,192 @@
+"""A ladder whose layers were measured at other times: named as one that is measured now, or not at all."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from strata.app.diagnose import diagnose_path
+from strata.app.options import Options
+from strata.cli.main import app
+from strata.errors import Exit, InconclusiveError, StrataError, UsageError
+from strata.model.analysis import Equivalence
+from strata.model.finding import Cause, VerdictKind
+from strata.model.run import Report
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+XML = (DATA / "imports" / "diskspd-windows.xml").read_text()
+HEAD = "layer,pattern,block_size,iodepth,threads,IOPS,seconds [s]"
+
+
+def table(folder: Path, name: str, rows: list[str]) -> None:
+    (folder / name).write_text("\n".join([HEAD, *rows]))
+
+
+def ladder(folder: Path, size: int = 8192) -> None:
+    """The author's cases of a cluster volume, as two tables: before it became one, and after."""
+    with (DATA / "laws" / "ladder.csv").open() as file:
+        rows = [r for r in csv.DictReader(file) if r["role"] == "measured"]
+    for name, layer, at in (("before.csv", "baseline 1", 8192), ("after.csv", "baseline 2", size)):
+        mine = [f"{layer},{r['pattern']},{at},8,1,{r['iops']},60" for r in rows if r["layer"] == layer]
+        table(folder, name, mine)
+
+
+def stack(folder: Path, head: str = "", disk: str = 'measured = "before.csv"', share: str = "") -> Path:
+    path = folder / "stack.toml"
+    path.write_text(
+        f'[stack]\nname = "cluster volume"\n{head}\n'
+        f'[[layer]]\nname = "disk"\n{disk}\nset = {{ direct = true }}\n'
+        '[[layer]]\nname = "share"\nendpoint = "smb://server/share/t.dat"\non = ["disk"]\n'
+        f'measured = "after.csv"\nset = {{ direct = true }}\n{share}'
+    )
+    return path
+
+
+def diskspd(folder: Path, name: str, iops: int, *, threads: int = 1, host: str = "NODE-1", tool: str = "2.1.0") -> None:
+    """A result of sequential writes at depth 8 in all, as diskspd writes it; of two threads with the offsets that
+    `strata diagnose` asks for. Made from the writer's source, as the fixture is."""
+    each = 8 // threads
+    text = XML.replace("<Random>65536</Random>", f"<StrideSize>{8192 * threads}</StrideSize>")
+    text = text.replace("65536</BlockSize>", "8192</BlockSize>").replace("NODE-1", host)
+    text = text.replace("2.1.0-dev", tool).replace("<WriteRatio>0<", "<WriteRatio>100<")
+    text = text.replace("<RequestCount>4<", f"<RequestCount>{each}<").replace("<WriteThrough>true</WriteThrough>", "")
+    text = text.replace("<ThreadsPerFile>2<", f"<ThreadsPerFile>{threads}<")
+    text = text.replace("<ThreadStride>0<", f"<ThreadStride>{8192 if threads > 1 else 0}<")
+    ios = iops * 10 // 2
+    text = re.sub(r"<(BytesCount|WriteBytes)>\d+<", rf"<\g<1>>{ios * 8192}<", text)
+    text = re.sub(r"<(IOCount|WriteCount)>\d+<", rf"<\g<1>>{ios}<", text)
+    text = re.sub(r"<(ReadBytes|ReadCount)>\d+<", r"<\g<1>>0<", text)
+    text = re.sub(
+        r"<Iops>.*?</Iops>|<Latency>.*?</Latency>|<AverageRead.*?>.*?>|<ReadLat.*?>.*?>", "", text, flags=re.S
+    )
+    (folder / name).write_text(text)
+
+
+def said(path: Path) -> Report:
+    return diagnose_path(path, Options(store=str(path.parent / "runs.db")), lambda _: None)
+
+
+def test_the_author_s_cases_lead_to_his_experiment_and_its_outcome_names_reordering(tmp_path: Path) -> None:
+    """A disk and the share of it as printed, then his own two threads on the disk: "and bingo"."""
+    ladder(tmp_path)
+    before = said(stack(tmp_path))
+    verdict = before.diagnosis.verdict
+    assert (verdict.kind, verdict.layer) == (VerdictKind.INCONCLUSIVE, "share")
+    asked = [command for what, command in before.repeat if what.startswith("to confirm") and "diskspd" in what]
+    assert ["-t2" in c and "-s16384" in c and "-T8192" in c for c in asked] == [True]
+    diskspd(tmp_path, "two.xml", 820, threads=2)
+    after = said(stack(tmp_path, disk='measured = ["before.csv", "two.xml"]'))
+    verdict = after.diagnosis.verdict
+    assert (verdict.kind, verdict.layer, verdict.cause) == (VerdictKind.LAYER, "share", Cause.REORDERING)
+    assert verdict.confidence >= 0.8
+    diskspd(tmp_path, "two.xml", 17_200, threads=2)
+    kept = said(stack(tmp_path, disk='measured = ["before.csv", "two.xml"]'))
+    assert kept.diagnosis.verdict.cause is not Cause.REORDERING
+
+
+def test_what_is_kept_is_a_run_with_its_stages(tmp_path: Path) -> None:
+    ladder(tmp_path)
+    run = said(stack(tmp_path)).run
+    assert [Path(s.sources[0]).name for s in run.stages] == ["before.csv", "after.csv"]
+    assert [s.layer for s in run.stages] == ["disk", "share"]
+    assert "drift between stages: not known" in (run.message or "")
+
+
+def test_no_layer_is_blamed_for_another_block_size(tmp_path: Path) -> None:
+    ladder(tmp_path, size=65536)
+    verdict = said(stack(tmp_path)).diagnosis.verdict
+    assert (verdict.kind, verdict.confidence) == (VerdictKind.INCONCLUSIVE, 0.0)
+
+
+@pytest.mark.parametrize(("host", "tool", "refused"), [("NODE-2", "2.1.0", False), ("NODE-1", "2.2.0", True)])
+def test_another_host_is_said_and_another_tool_is_refused(tmp_path: Path, host: str, tool: str, refused: bool) -> None:
+    diskspd(tmp_path, "before.xml", 17_000)
+    diskspd(tmp_path, "after.csv", 9000, host=host, tool=tool)
+    path = stack(tmp_path, disk='measured = "before.xml"')
+    if not refused:
+        told = said(path).analysis
+        assert any("NODE-1 and NODE-2" in c.message for c in told.checks if c.kind == "stages")
+        assert told.comparisons
+        return
+    with pytest.raises(InconclusiveError) as e:
+        said(path)
+    assert e.value.exit_code == Exit.INCONCLUSIVE
+    assert any("generator's version: 2.1.0 and 2.2.0" in p for p in e.value.problems)
+    path = stack(tmp_path, 'may_differ = ["generator\'s version"]', disk='measured = "before.xml"')
+    assert said(path).analysis.comparisons
+
+
+@pytest.mark.parametrize(("anchors", "by"), [((10_000, 10_100), 0.01), ((10_000, 14_000), 0.34)])
+def test_the_anchor_bounds_the_drift_between_stages(tmp_path: Path, anchors: tuple[int, int], by: float) -> None:
+    for name, layer, iops, anchor in (("before.csv", "a", 8000, anchors[0]), ("after.csv", "b", 6000, anchors[1])):
+        rows = [f"{layer},random read,8192,8,1,{iops},60", f"null {layer},random read,8192,8,1,{anchor},60"]
+        table(tmp_path, name, rows)
+    disk = 'measured = "before.csv"\nanchor = "null*"'
+    report = said(stack(tmp_path, disk=disk, share='anchor = "null*"'))
+    (one,) = report.analysis.comparisons
+    assert one.iops.low is not None and one.iops.value / one.iops.low >= 1 + by
+    assert not any("drift" in c.title for c in report.analysis.checks)
+    assert (one.verdict == "above") is (by < 0.1)
+
+
+def test_a_layer_that_was_faster_on_another_day_is_told_and_is_not_impossible(tmp_path: Path) -> None:
+    table(tmp_path, "before.csv", ["a,random read,8192,8,1,1000,60", "a,random read,4096,8,1,1000,60"])
+    table(tmp_path, "after.csv", ["b,random read,8192,8,1,4000,60", "b,random read,4096,8,1,4000,60"])
+    report = said(stack(tmp_path))
+    assert report.diagnosis.verdict.kind is not VerdictKind.IMPOSSIBLE
+    assert {c.verdict for c in report.analysis.comparisons} == {Equivalence.FASTER}
+
+
+@pytest.mark.parametrize(
+    ("disk", "why"),
+    [
+        ('measured = "none.csv"', "none.csv"),
+        ('measured = "before.csv"\nof = "other*"', "none of its names matches"),
+        ('measured = "stack.toml"', "cannot use the measurement of layer disk"),
+        ('run = "20200101-000000-aaaa"', "20200101-000000-aaaa"),
+    ],
+)
+def test_what_is_no_measurement_of_the_layer_is_said(tmp_path: Path, disk: str, why: str) -> None:
+    ladder(tmp_path)
+    with pytest.raises(UsageError) as e:
+        said(stack(tmp_path, disk=disk))
+    assert why in e.value.render()
+
+
+def strata(*words: object) -> tuple[int, str]:
+    done = CliRunner().invoke(app, list(map(str, words)), standalone_mode=False)
+    if isinstance(done.exception, StrataError):
+        return done.exception.exit_code, done.exception.render()
+    if done.exception is not None:
+        raise done.exception
+    return done.return_value or 0, done.stdout
+
+
+def test_stages_are_led_through_measured_and_remembered(tmp_path: Path) -> None:
+    path = tmp_path / "stack.toml"
+    path.write_text(
+        f'[stack]\nname = "volume"\nstages = true\nanchor = "null:"\n[[layer]]\nname = "disk"\n'
+        f'endpoint = "file:{tmp_path}/disk.dat"\n[[layer]]\nname = "volume"\nendpoint = "file:{tmp_path}/volume.dat"\n'
+        'on = ["disk"]\nprepare = "Add the disk to the cluster."\n'
+    )
+    short = ("--size", "16m", "--rounds", "1", "--runtime", "50ms", "--progress", "none")
+    store = ("--store", tmp_path / "runs.db")
+    code, told = strata("diagnose", path, *store)
+    assert code == Exit.INCONCLUSIVE and "missing: disk, volume" in told and "strata stage" in told
+    code, told = strata("stage", path, *store)
+    assert code == Exit.INCONCLUSIVE and "Then measure disk" in told
+    code, told = strata("stage", path, "--measure", *short, *store)
+    assert code == Exit.INCONCLUSIVE and "Next, by hand: Add the disk to the cluster." in told
+    code, told = strata("stage", path, "--measure", "--progress", "none", *store)
+    assert code == Exit.FINE and "Every layer has a measurement" in told
+    report = said(path)
+    assert [s.layer for s in report.run.stages] == ["disk", "volume"]
+    assert report.analysis.comparisons
+    assert "by the anchor" in (report.run.message or "")
+    assert not list(tmp_path.glob("*.dat")), "its own files are removed"
+    code, told = strata("stage", path, "--measure", *store)
+    assert code == Exit.USAGE and "--layer NAME" in told
