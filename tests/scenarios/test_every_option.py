@@ -7,6 +7,7 @@ case. A new command, way or option that nobody placed fails here.
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 import typer
 
+import strata.app
 from strata.cli import tables
 from strata.cli.main import app
 from strata.errors import StrataError, UsageError
@@ -99,6 +101,9 @@ class Reached(BaseException):
 
 @pytest.fixture
 def reached(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for found in pkgutil.iter_modules(strata.app.__path__):
+        # What is imported first while these stand in would keep them.
+        importlib.import_module(f"strata.app.{found.name}")
     for module, names in USE_CASES.items():
         loaded = importlib.import_module(module if "." in module else f"strata.app.{module}")
         for name in names:
