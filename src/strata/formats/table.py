@@ -71,6 +71,15 @@ HEADINGS: dict[str, str] = {
     "qd": "depth",
     "threads": "threads",
     "numjobs": "threads",
+    "hosts": "hosts",
+    "errors": "errors",
+    "io errors": "errors",
+    "short": "short",
+    "short i/os": "short",
+    "iopsstddev": "deviation",
+    "iops stddev": "deviation",
+    "iops_stddev": "deviation",
+    "rpm": "rpm",
     "outstanding": "outstanding",
     "p90_r_us": "time.p90.read [us]",
     "p90_w_us": "time.p90.write [us]",
@@ -97,6 +106,11 @@ STEMS: dict[str, str] = {
     "bandwidth": "rate",
     "throughput": "rate",
     "mean": "time.mean",
+    "max": "time.max",
+    "min": "time.min",
+    "max lat": "time.max",
+    "max latency": "time.max",
+    "maximum latency": "time.max",
     "avg": "time.mean",
     "latency": "time.mean",
     "lat": "time.mean",
@@ -113,6 +127,8 @@ STEMS: dict[str, str] = {
 _WITH_UNIT = re.compile(
     r"^(?P<stem>.+?)(?:\s*[(\[]\s*(?P<in>[A-Za-zµ%/]+)\s*[)\]]|(?:_|\s*[,/:-]\s*|\s+)(?P<after>[A-Za-zµ%]+(?:/s)?))$"
 )
+_END = re.compile(r"^(?P<end>client|server|wire|device|queue|host) (?P<rest>.+)$")
+"""Whose part of a time it is."""
 _PERCENTILE = re.compile(r"^(?:lat(?:ency)? )?p?(?P<p>\d+(?:\.\d+)?)(?:th)?$")
 
 
@@ -160,14 +176,49 @@ def read_table(text: str, name: str, mapping: Mapping[str, str] | None = None) -
     if problems:
         hint = "name the columns: --column 'HEADING=rate [MB/s]' (docs/guide/laws.md lists the kinds)"
         raise UsageError("cannot read the table", name, f"{len(problems)} problem(s)", hint, tuple(problems))
-    return Table(name=name, rows=tuple(_unique(made)), words=words, figures=figures)
+    aside = _results_not_read(made, chosen)
+    return Table(name=name, rows=tuple(_unique([_without(r, aside) for r in made])), words=words, figures=figures)
+
+
+LABELS = frozenset({
+    "layer", "below", "pattern", "caching", "engine", "loop", "owner", "disk", "test", "ranges", "pinned", "constant",
+    "order", "of", "scaled", "limit", "round", "target", "file", "device", "endpoint", "workload", "job", "host",
+    "node", "protocol", "claim",
+})  # fmt: skip
+"""What tells rows apart, also where it is a number."""
+
+
+def _results_not_read(rows: list[Row], chosen: Mapping[str, str]) -> set[str]:
+    """Columns of numbers that are neither figures nor labels, and more of them than not different from row to row: a
+    setting comes again."""
+    cells: dict[str, list[str]] = {}
+    for row in rows:
+        for heading, word in row.words.items():
+            cells.setdefault(heading, []).append(word)
+    return {
+        heading
+        for heading, found in cells.items()
+        if heading.lower() not in LABELS
+        and heading.lower() not in chosen
+        and len(found) > 2
+        and 2 * len(set(found)) > len(found)
+        and all(map(_number, found))
+    }
+
+
+def _without(row: Row, aside: set[str]) -> Row:
+    """The row whose labels tell workloads apart; a name of several labels keeps its own."""
+    if not aside & set(row.words):
+        return row
+    words = {k: v for k, v in row.words.items() if k not in aside}
+    return row.model_copy(update={"words": words, "unread": {k: v for k, v in row.words.items() if k in aside}})
 
 
 def numbers_not_read(table: Table) -> tuple[str, ...]:
     """The columns of which every cell is a number and that were taken for labels: no law was asked of them."""
     cells: dict[str, list[str]] = {}
     for row in table.rows:
-        for heading, word in row.words.items():
+        for heading, word in (*row.words.items(), *row.unread.items()):
             cells.setdefault(heading, []).append(word)
     return tuple(h for h, words in cells.items() if all(map(_number, words)))
 
@@ -216,11 +267,15 @@ def _spelled(low: str, heading: str) -> str | None:
     if found is None or ((own := _HEADING.match(low)) is not None and own["key"].partition(".")[0] in KINDS):
         return None
     stem, unit = found["stem"].lower().replace("_", " "), found["in"] or found["after"]
+    part = ""
+    if (end := _END.match(stem)) is not None:
+        stem, part = end["rest"], f".{end['end']}"
     number = _PERCENTILE.match(stem)
     is_percentile = number is not None and (stem.startswith(("p", "lat")) or stem.endswith("th"))
     key = STEMS.get(stem) or (f"time.p{number['p']}" if number is not None and is_percentile else None)
-    if key is None:
+    if key is None or (part and not key.startswith("time.")):
         return None
+    key += part
     dimension = KINDS[key.partition(".")[0]][0]
     # Of a time there is no M that means mega: capitals are a matter of style.
     spellings = (unit, unit.lower()) if dimension is Dimension.TIME else (unit,)

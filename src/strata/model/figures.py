@@ -35,10 +35,14 @@ KINDS: dict[str, tuple[Dimension, str]] = {
     "size": (Dimension.BYTES, "bytes of one I/O"),
     "depth": (Dimension.PLAIN, "I/Os that one thread keeps in flight"),
     "threads": (Dimension.PLAIN, "threads, or what else the load is scaled by"),
+    "hosts": (Dimension.PLAIN, "hosts that each drive depth × threads"),
     "outstanding": (Dimension.PLAIN, "I/Os kept in flight over all threads"),
     "in_flight": (Dimension.PLAIN, "mean number in flight, counted"),
     "time": (Dimension.TIME, "time of one I/O: mean, p50, p99, max, service, or a part of it"),
     "ios": (Dimension.PLAIN, "I/Os counted"),
+    "errors": (Dimension.PLAIN, "I/Os that failed"),
+    "short": (Dimension.PLAIN, "I/Os that moved fewer bytes than asked"),
+    "deviation": (Dimension.PLAIN, "standard deviation of the IOPS over the measurement"),
     "edge": (Dimension.SHARE, "time of the longest I/O, as a share of the length of one repetition"),
     "bytes": (Dimension.BYTES, "bytes counted"),
     "seconds": (Dimension.TIME, "length of the measurement"),
@@ -71,11 +75,13 @@ KINDS: dict[str, tuple[Dimension, str]] = {
     "noise": (Dimension.SHARE, "relative difference of identical measurements"),
     "ref": (Dimension.PLAIN, "a reference to compare the IOPS of the row with"),
     "seed": (Dimension.PLAIN, "seed of the random offsets"),
+    "rpm": (Dimension.PLAIN, "revolutions per minute of the disk"),
 }
 """Every kind of figure that a table may hold."""
 
 SETTINGS = frozenset({
-    "size", "depth", "threads", "outstanding", "percentile", "cap", "unit", "align", "count", "cores", "seed", "rounds",
+    "size", "depth", "threads", "hosts", "rpm", "outstanding", "percentile", "cap", "unit", "align", "count", "cores",
+    "seed", "rounds",
 })  # fmt: skip
 """Kinds that are chosen and not read off: nothing was cut from them."""
 
@@ -189,6 +195,8 @@ class Row(Value):
     role: Role = Role.MEASURED
     words: dict[str, str] = {}
     figures: dict[str, Figure] = {}
+    unread: dict[str, str] = {}
+    """Numbers of columns that nobody understood: results, as it seems, that tell no two workloads apart."""
 
     def like(self, *leave_out: str) -> tuple[tuple[str, str], ...]:
         """The labels but these, to find the rows that differ in nothing else."""

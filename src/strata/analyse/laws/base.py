@@ -82,12 +82,13 @@ def bounds(table: Table, row: Row, key: str) -> Interval | None:
 
 
 def outstanding(table: Table, row: Row) -> float | None:
-    """The N of Little's law that was asked for: in all, or depth × threads."""
+    """The N of Little's law that was asked for: in all, or depth × threads × hosts."""
     total = value(table, row, "outstanding")
     if total is not None:
         return total
     depth = value(table, row, "depth")
-    return None if depth is None else depth * (value(table, row, "threads") or 1)
+    many = (value(table, row, "threads") or 1) * (value(table, row, "hosts") or 1)
+    return None if depth is None else depth * many
 
 
 def rate_readings(figure: Figure | None) -> tuple[Interval, ...]:

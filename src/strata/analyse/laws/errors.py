@@ -5,7 +5,8 @@ What it claims
 Why it matters
     A failed I/O is often a fast one, and a layer without a figure was not checked at all.
 Evidence
-    The counts of the engine; the recorded reason of each measurement that gave no result.
+    The counts of the engine, or `errors` and `short` of a row; the recorded reason of each measurement that gave no
+    result.
 What rules it out
     Nothing: a single failure is reported.
 Source
@@ -17,13 +18,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import RunView, colour
-from strata.model.figures import Flag
+from strata.analyse.laws.base import Answers, RunView, colour, flag, measured, value
+from strata.model.figures import Flag, Table
 
 NAME, TITLE, ORDER = "errors", "I/O errors", 150
 SAYS = "I/Os or measurements failed"
 OF_NULL = True
 NEXT = "Fix what the message names, then measure again."
+
+
+def check(table: Table) -> Answers:
+    """Rows with I/Os that failed, or that moved less than was asked."""
+    for key, words in (("errors", "failed"), ("short", "moved fewer bytes than asked")):
+        for row in measured(table, key):
+            yield None
+            if (count := value(table, row, key) or 0) > 0:
+                text = f"{units.count(count)} I/Os {words}: they are in its IOPS, or missing from them"
+                yield flag(row, text, column=key, numbers={key: count})
 
 
 def of_run(run: RunView) -> Iterator[Flag]:

@@ -39,6 +39,12 @@ def check(table: Table) -> Answers:
     for plan in planned:
         for row in run.get(plan.words["test"], []) if "test" in plan.words else []:
             yield from _against(plan, row)
+    if paired & set(run):
+        if paired - set(run):
+            yield None
+        for plan in planned:
+            if "test" in plan.words and plan.words["test"] not in run:
+                yield flag(plan, "it was planned and never measured", "Measure it, or say why it was left out.")
     grid = [r for r in planned if "test" not in r.words]
     loose = [r for r in measured if r.words.get("test") not in paired]
     if grid and loose:

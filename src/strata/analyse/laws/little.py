@@ -32,6 +32,8 @@ SAYS = "more I/Os in flight than are kept outstanding, or clearly fewer"
 TOLERANCE = 0.05
 DIRECTIONS = ("read", "write")
 RATIO_TOLERANCE = 0.03
+SLIP = 0.15
+"""How near to a thousand or a million times a slip of a unit comes, with the noise of two figures."""
 FEW = 100
 """With fewer I/Os the edges of the span are most of it."""
 
@@ -66,6 +68,14 @@ def _in_flight(table: Table, row: Row) -> Answers:
             continue
         middle = (span[0] + span[1]) / 2
         text = f"IOPS × {what} gives {units.significant(middle)} I/Os in flight, the workload keeps {n:g}"
+        slip = _slip(middle / n) if key != "in_flight" else None
+        if slip is not None:
+            text += f": {slip} times too {'many' if over else 'few'}, as if a unit were another one"
+            yield flag(
+                row, text, "Check the units of IOPS and time.", broken=True, column=key,
+                numbers={"in_flight": middle, "outstanding": n},
+            )  # fmt: skip
+            continue
         text += ": these figures cannot belong together" if over else ": the load generator did not use the whole depth"
         step = (
             "Find the run and the clock each figure was taken from; measure again with Strata."
@@ -73,6 +83,14 @@ def _in_flight(table: Table, row: Row) -> Answers:
             else "Use an engine that keeps the depth (asynchronous, unbuffered)."
         )
         yield flag(row, text, step, broken=over, column=key, numbers={"in_flight": middle, "outstanding": n})
+
+
+def _slip(times: float) -> str | None:
+    """A thousand or a million, where so many times too many or too few are in flight, and the rest fits."""
+    for power, words in ((1e3, "1,000"), (1e6, "1,000,000")):
+        if any(abs(times / scale - 1) <= SLIP for scale in (power, 1 / power)):
+            return words
+    return None
 
 
 def _products(table: Table, row: Row) -> list[tuple[str, str, Interval, bool]]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from strata import units
-from strata.analyse.laws.base import Answers, Interval, flag, given, overlap
+from strata.analyse.laws.base import Answers, Interval, flag, given, overlap, percentile_of
 from strata.model.figures import Dimension, Figure, Role, Row, Table
 
 NAME, TITLE, ORDER = "parts", "parts and whole", 40
@@ -53,6 +53,8 @@ def _within(row: Row, key: str) -> Answers:
     parts = [k for k in row.figures if k.startswith(f"{key}.") and "." not in k[len(key) + 1 :]]
     if head == "time":
         parts = [k for k in parts if k.rpartition(".")[2] in COMPONENTS]
+        if percentile_of(key.partition(".")[2]) is not None:
+            return
     elif head not in ADDITIVE:
         return
     if len(parts) > 1:
