@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from strata.analyse.laws import check_table
 from strata.formats import numbers_not_read, read_table
 
 W = "pattern,size [B],depth"
-SLIPS = {
+SLIPS: dict[str, tuple[Any, ...]] = {
     "a column nobody knows hides no law": (
         "scaling",
         "layer,pattern,size [B],depth,threads,iops,wombat",
