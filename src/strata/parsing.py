@@ -211,6 +211,43 @@ def gunzipped(pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
         raise Malformed("it is damaged (it ends too early)")
 
 
+XZ, BZIP2 = "xz", "bzip2"
+DICTIONARY_MOST = 128 * 2**20
+"""Bytes that unpacking xz may take: what its own `-9` needs, twice."""
+
+
+def unpacked(kind: str, pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
+    """What `XZ` or `BZIP2` packed, all parts of it, in pieces of at most ``most`` bytes; zeros behind them are padding.
+
+    Raises `Malformed`. How much there is, is for the caller to bound.
+    """
+    # Here: few archives are of these kinds.
+    import bz2
+    import lzma
+
+    def begun() -> lzma.LZMADecompressor | bz2.BZ2Decompressor:
+        if kind == BZIP2:
+            return bz2.BZ2Decompressor()
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=DICTIONARY_MOST)
+
+    unpacker = begun()
+    try:
+        for piece in pieces:
+            left = piece
+            while left or not (unpacker.eof or unpacker.needs_input):
+                if unpacker.eof:
+                    left = left.lstrip(b"\0")
+                    if not left:
+                        break
+                    unpacker = begun()
+                yield unpacker.decompress(left, most)
+                left = unpacker.unused_data if unpacker.eof else b""
+    except (lzma.LZMAError, OSError, EOFError) as e:
+        raise Malformed(f"it is damaged ({str(e)[:200]})") from e
+    if not unpacker.eof:
+        raise Malformed("it is damaged (it ends too early)")
+
+
 def whole(digits: str) -> int:
     """A whole number. Raises `Malformed` for one that no value of ours could hold."""
     if len(digits) > DIGITS_MOST or (found := int(digits)).bit_length() > WORD_BITS:

@@ -124,6 +124,7 @@ def words(tmp_path: Path) -> dict[str, str]:
         "stack.toml": f'[stack]\nname = "s"\n[[layer]]\nname = "file system"\nendpoint = "file:{tmp_path}/d.dat"\n',
         "table.csv": "IOPS\n1\n",
         "trace": "x",
+        "mapping.toml": '[columns]\n"Ops" = "iops"\n',
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -234,7 +235,13 @@ def options_of(command: str) -> dict[str, Any]:
 def typed(option: Any, words: dict[str, str]) -> list[str]:
     if option.is_flag:
         return [(option.secondary_opts or option.opts)[0] if option.default is True else option.opts[0]]
-    known = {"job": words["job"], "plan": words["table"], "from_": words["trace"], "file": words["table"]}
+    known = {
+        "job": words["job"],
+        "plan": words["table"],
+        "from_": words["trace"],
+        "file": words["table"],
+        "mapping": words["mapping"],
+    }
     known |= {"target": f"file:{words['dir']}/c"}
     other = "3" if option.type_descriptor.annotation in (int, float) else words["new"] + ".x"
     return [option.opts[0], known.get(option.name, VALUES.get(option.name, other))]

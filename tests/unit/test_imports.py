@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from strata.app.check import check_run
 from strata.app.imported_run import ImportedAs, id_of
-from strata.app.imports import FILES_MOST, import_paths, settings_of
+from strata.app.imports import FILES_MOST, import_paths, mapping_of, settings_of
 from strata.cli.main import app
 from strata.errors import StrataError, UsageError
 from strata.store import open_store
@@ -230,3 +230,23 @@ def test_files_in_archives_are_those_of_a_folder(tmp_path: Path, url: str) -> No
     assert code == 1
     assert "an archive within 4 others" in text
     assert "all.zip: broken.json" in " ".join(text.split())
+
+
+def test_a_mapping_file_says_columns_and_settings_and_what_is_typed_comes_first(tmp_path: Path, url: str) -> None:
+    (tmp_path / "t.csv").write_text("layer,pattern,block_size,iodepth,Ops,seconds [s]\na,random read,4096,8,8000,60\n")
+    mapping = tmp_path / "m.toml"
+    mapping.write_text('[columns]\n"Ops" = "iops"\n[set]\ndirect = true\n')
+    code, told = strata("import", tmp_path / "t.csv", "--mapping", mapping, "--dry-run", "--json", "--store", url)
+    [cell] = json.loads(told)["files"][0]["imported"]["cells"]
+    assert (code, cell["workload"]["direct"], [s["figures"]["iops"]["value"] for s in cell["sides"].values()]) == (
+        0,
+        True,
+        [8000],
+    )
+    words = ("--set", "direct=0", "--dry-run", "--json", "--store", url)
+    code, told = strata("import", tmp_path / "t.csv", "--mapping", mapping, *words)
+    assert json.loads(told)["files"][0]["imported"]["cells"][0]["workload"]["direct"] is False
+    for wrong in ("x = 1", "[columns]\nOps = 3", "[set]\nwombat = 1", "[columns", "columns = 3"):
+        mapping.write_text(wrong)
+        with pytest.raises(UsageError):
+            mapping_of(mapping)

@@ -20,10 +20,10 @@ from strata.app.kept import opened as store_opened
 from strata.errors import StrataError, UsageError, choices
 from strata.formats.results import STREAM_MOST, Misread, Source, read_result
 from strata.host import archives
-from strata.host.untrusted import opened
+from strata.host.untrusted import WORDS_MOST, opened, read_text
 from strata.model.imported import FileOutcome, ImportResult
 from strata.model.workload_options import OPTIONS, Kind
-from strata.parsing import Malformed
+from strata.parsing import Malformed, toml_of
 from strata.text import controls
 
 if TYPE_CHECKING:
@@ -90,6 +90,25 @@ def _lost(store: Store, runs: list[Complete]) -> dict[str, str]:
             return {runs[0][0].id: e.headline}
         return {run: why for one in runs for run, why in _lost(store, [one]).items()}
     return {}
+
+
+def mapping_of(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
+    """(columns by their headings, settings) of a mapping file: ``[columns]`` and ``[set]``. Raises `UsageError`."""
+    what = "cannot use the mapping file"
+    hint = 'write [columns] with "BW" = "rate [MiB/s]", and [set] with direct = true'
+    text = read_text(path, what, WORDS_MOST, "give a file that you may read")
+    try:
+        found = toml_of(text)
+    except Malformed as e:
+        raise UsageError(what, str(path), str(e), hint) from e
+    columns, given = found.pop("columns", {}), found.pop("set", {})
+    if found or not isinstance(columns, dict) or not isinstance(given, dict):
+        odd = ", ".join(found) or "columns or set"
+        raise UsageError(what, str(path), f"{odd}: there are the tables [columns] and [set]", hint)
+    if wrong := [key for key, value in columns.items() if not isinstance(value, str)]:
+        raise UsageError(what, str(path), f"{', '.join(wrong)}: the meaning of a column is a text", hint)
+    words = [f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in given.items()]
+    return columns, settings_of(words)
 
 
 def settings_of(words: Sequence[str]) -> dict[str, Any]:

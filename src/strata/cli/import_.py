@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -30,6 +31,9 @@ def import_(
         typer.Option("--set", help="Setting that the files do not say: NAME=VALUE, e.g. direct=1; repeatable."),
     ] = None,
     column: common.Columns = None,
+    mapping: Annotated[
+        Path | None, typer.Option(help="File (.toml) with the meanings of columns and settings: [columns] and [set].")
+    ] = None,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> int:
@@ -38,16 +42,17 @@ def import_(
     Exit code 1 if a file was not understood; the others are imported.
     """
     from strata.app.imported_run import ImportedAs
-    from strata.app.imports import import_paths, settings_of
+    from strata.app.imports import import_paths, mapping_of, settings_of
     from strata.report.import_text import import_text
 
+    columns, given = ({}, {}) if mapping is None else mapping_of(mapping)
     names = ImportedAs(
         layer=layer,
         stack=stack,
         host=host,
         label=named.label,
-        settings=settings_of(settings or []),
-        columns=common.columns(column),
+        settings=given | settings_of(settings or []),
+        columns=columns | common.columns(column),
     )
     found = import_paths(paths, store, names, dry_run=dry_run)
     common.show(found, import_text, json)

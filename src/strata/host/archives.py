@@ -1,4 +1,4 @@
-"""Archives that somebody else made: zip, tar and gzip, opened one file at a time within bounds.
+"""Archives that somebody else made: zip, tar, gzip, xz and bzip2, opened one file at a time within bounds.
 
 Nothing is written under a name of an archive: each file goes into a temporary one that has none, so that no name leads
 out of a folder and no link leads anywhere. Links, devices and hidden files are passed over, as in a folder. An archive
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from strata import units
-from strata.parsing import Malformed, gunzipped
+from strata.parsing import BZIP2, XZ, Malformed, gunzipped, unpacked
 
 DEEPEST = 4
 """Archives within archives: a compressed tar in a zip has three."""
@@ -30,9 +30,10 @@ _PIECE = units.MIB
 _BLOCK = 512
 """Bytes of a head of a tar, and what its contents are padded to."""
 _PACKED = {
-    b"\x28\xb5\x2f\xfd": "Zstandard", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"7z\xbc\xaf\x27\x1c": "7-Zip",
-    b"Rar!": "RAR", b"\x04\x22\x4d\x18": "LZ4",
+    b"\x28\xb5\x2f\xfd": "Zstandard", b"7z\xbc\xaf\x27\x1c": "7-Zip", b"Rar!": "RAR", b"\x04\x22\x4d\x18": "LZ4",
 }  # fmt: skip
+_STREAMS = {b"\x1f\x8b": "gzip", b"BZh": BZIP2, b"\xfd7zXZ\x00": XZ}
+"""One file each, which may be a tar."""
 _ENTRY = b"PK\x01\x02"
 """Begins the entry of a file in the directory of a zip."""
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
@@ -59,12 +60,14 @@ class Allowance:
 
 
 def kind_of(fd: int) -> str | None:
-    """``zip``, ``tar`` or ``gzip``; None for what is no archive. Raises `Malformed` for one of another kind."""
+    """``zip``, ``tar``, ``gzip``, ``xz`` or ``bzip2``; None for what is no archive. Raises `Malformed` for another kind
+    of one."""
     head = os.pread(fd, _BLOCK, 0)
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return "zip"
-    if head.startswith(b"\x1f\x8b"):
-        return "gzip"
+    for mark, name in _STREAMS.items():
+        if head.startswith(mark):
+            return name
     if head[257:262] == b"ustar":
         return "tar"
     for mark, name in _PACKED.items():
@@ -80,9 +83,9 @@ class _Broken(Malformed):
 def members(fd: int, kind: str, allowed: Allowance) -> Iterator[tuple[str, int | str]]:
     """(name, descriptor) of each file, good until the next one is asked for; instead of it why it cannot be unpacked.
 
-    What gzip packed has no name.
+    What gzip, xz or bzip2 packed has no name.
     """
-    for name, pieces in {"zip": _zip, "tar": _tar, "gzip": _gzip}[kind](fd):
+    for name, pieces in {"zip": _zip, "tar": _tar}[kind](fd) if kind in ("zip", "tar") else _stream(fd, kind):
         allowed.another()
         with tempfile.TemporaryFile(prefix="strata-") as kept:
             try:
@@ -137,8 +140,8 @@ def _read(file: IO[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-def _gzip(fd: int) -> Iterator[tuple[str, Iterator[bytes]]]:
-    yield "", gunzipped(_whole(fd), _PIECE)
+def _stream(fd: int, kind: str) -> Iterator[tuple[str, Iterator[bytes]]]:
+    yield "", gunzipped(_whole(fd), _PIECE) if kind == "gzip" else unpacked(kind, _whole(fd), _PIECE)
 
 
 def _tar(fd: int) -> Iterator[tuple[str, Iterator[bytes]]]:
