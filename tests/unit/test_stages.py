@@ -190,3 +190,37 @@ def test_stages_are_led_through_measured_and_remembered(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.dat")), "its own files are removed"
     code, told = strata("stage", path, "--measure", *store)
     assert code == Exit.USAGE and "--layer NAME" in told
+
+
+def perfmon(folder: Path, begin: str, seconds: int, busy: float, queue: float) -> None:
+    """Performance Monitor's CSV of a node whose clock is 5:30 h ahead of UTC. Made up, as the fixture is."""
+    head = '"(PDH-CSV 4.0) (India Standard Time)(-330)"'
+    disk = "PhysicalDisk(0 D:)"
+    names = (
+        "Processor Information(_Total)\\% Processor Time",
+        *(f"{disk}\\{name}" for name in ("Avg. Disk Queue Length", "Disk Read Bytes/sec", "Disk Write Bytes/sec")),
+    )
+    lines = [",".join([head, *(f'"\\\\NODE-1\\{n}"' for n in names)])]
+    day, _, clock = begin.partition(" ")
+    hour, minute, second = (int(part) for part in clock.split(":"))
+    for at in range(seconds):
+        now = hour * 3600 + minute * 60 + second + at
+        lines.append(
+            f'"{day} {now // 3600:02}:{now // 60 % 60:02}:{now % 60:02}.000","{busy}","{queue}","0","139264000"'
+        )
+    (folder / "perfmon.csv").write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize(("begin", "there"), [("03/04/2023 10:36:05", True), ("03/04/2023 05:06:05", False)])
+def test_counters_of_another_file_are_the_cells_of_their_time(tmp_path: Path, begin: str, there: bool) -> None:
+    """The result begins at 05:06:07 UTC, 10:36:07 on the node's clock."""
+    diskspd(tmp_path, "before.xml", 17_000)
+    diskspd(tmp_path, "after.csv", 9000)
+    perfmon(tmp_path, begin, 40, 80.0, 7.5)
+    report = said(stack(tmp_path, disk='measured = ["before.xml", "perfmon.csv"]'))
+    disk, share = (report.analysis.summary(name, "write-8KiB-qd8") for name in ("disk", "share"))
+    assert disk is not None and share is not None and share.cpu_busy is None
+    if there:
+        assert (disk.cpu_busy, disk.device_in_flight) == (pytest.approx(0.8), pytest.approx(7.5))
+    else:
+        assert disk.cpu_busy is None, "half a day earlier, if the zone is read the wrong way round"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from strata.formats.command_line import commands_in, program_of
+from strata.formats.counter_sets import as_ours
 from strata.formats.diskspd import DiskspdWords, diskspd_line, diskspd_words
 from strata.formats.diskspd_command import DiskspdCommand, workload_of_diskspd
 from strata.formats.fio import fio_command
@@ -13,6 +14,7 @@ from strata.formats.table import numbers_not_read, read_table
 __all__ = [
     "DiskspdCommand",
     "DiskspdWords",
+    "as_ours",
     "commands_in",
     "diskspd_line",
     "diskspd_words",
