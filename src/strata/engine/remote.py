@@ -72,7 +72,7 @@ def claim(endpoint: Endpoint, patience_ns: int = PATIENCE_NS) -> tuple[Mark | No
     if mark.size != size:
         return (
             None,
-            f"its mark is for a size of {units.size(mark.size)}, but its size is {units.size(size)}: it is a copy",
+            f"its mark is for {mark.size} bytes, but it has {size} ({units.size(size)}): it is a copy",
         )
     return mark, ""
 

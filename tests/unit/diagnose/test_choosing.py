@@ -10,13 +10,14 @@ from strata.diagnose import choosing
 from strata.diagnose.case import Case
 from strata.diagnose.models import LimitDirection, LimitKind, fit
 from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.predict import unlimited
 from strata.diagnose.separation import worth
 from strata.diagnose.trying import after, fate, outcome
 from strata.diagnose.variants import Variant, best, explained, reshape
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment, Prediction, Tried
 
-from .known import SCENES
+from .known import SCENES, TWO
 from .test_experiment import carry_out
 
 SHAPES = {
@@ -85,6 +86,27 @@ def test_to_move_to_where_a_limit_does_not_bind_confirms_none() -> None:
     assert not confirmed(small)
     # Nothing else was wrong with it.
     assert confirmed(small.model_copy(update={"unlimited": None}))
+
+
+def test_a_delay_that_was_fitted_beside_a_limit_confirms_the_delay_and_not_the_limit() -> None:
+    """A shallow cell of small blocks is as slow as the delay makes it, whatever carries the large ones."""
+    two = TWO["far-and-slow-wire"]
+    case = Case(two.stack, two.analysis(seed=3, sd=0.02))
+    (favourite, *_) = standing(case, Cause.WIRE_BANDWIDTH)
+    assert favourite.model is not None
+    model = replace(favourite.model, base=5e-3)
+    cell = next(c for c in case.analysis.cells if c.layer == "path" and c.workload.outstanding == 1)
+    workload = reshape(cell.workload, depth=2)
+    asked = Prediction(metric="iops", low=0.0, high=0.0, unit="IOPS")
+    empty = Experiment(
+        layer="path", workload=workload, reference=cell.workload.key, changes="", prediction=asked, otherwise=""
+    )
+    beside = unlimited(case, replace(favourite, layer="path", model=model), empty)
+    alone = unlimited(case, replace(favourite, layer="path", model=replace(model, base=0.0)), empty)
+    assert beside is not None and alone is not None
+    delayed = workload.outstanding / (5e-3 + workload.outstanding / alone.high)
+    assert beside.low < delayed < beside.high
+    assert not alone.low < delayed
 
 
 def test_an_experiment_made_for_another_cause_refutes_nothing_that_a_counter_shows() -> None:

@@ -9,6 +9,7 @@ import pytest
 from strata.diagnose import diagnose
 from strata.diagnose.further import worth_saying
 from strata.diagnose.layers import NamedFinding
+from strata.diagnose.opinion import Opinion, Weight
 from strata.model.analysis import Analysis
 from strata.model.finding import Cause, RuledOut
 
@@ -59,6 +60,25 @@ def test_an_unsure_second_finding_is_dropped(sure: float, kept: int) -> None:
     analysis, first, second = pair()
     unsure = replace(second, finding=second.finding.model_copy(update={"confidence": sure}))
     assert len(worth_saying(busy(analysis, 0.3), [first, unsure])) == kept
+
+
+@pytest.mark.parametrize(("layer", "sure", "kept"), [("direct", 0.3, 2), ("direct", 0.29, 1), ("path", 0.49, 1)])
+def test_what_a_counter_shows_at_another_layer_is_told_of_however_little_of_the_loss(
+    layer: str, sure: float, kept: int
+) -> None:
+    analysis, first, second = pair()
+    finding = second.finding.model_copy(update={"confidence": sure, "layer": layer})
+    shown = Opinion(second.finding.cause, weight=Weight.SHOWN)
+    assert len(worth_saying(busy(analysis, 0.3), [first, replace(second, finding=finding, standing=(shown,))])) == kept
+    suggested = replace(shown, weight=Weight.SUGGESTED)
+    assert len(worth_saying(busy(analysis, 0.3), [first, replace(second, finding=finding, standing=(suggested,))])) == 1
+
+
+def test_a_shape_through_one_row_is_no_second_finding_before_an_experiment_told_it() -> None:
+    analysis, first, second = pair()
+    one_row = replace(second, one_row=True, finding=second.finding.model_copy(update={"outcome": None}))
+    assert worth_saying(busy(analysis, 0.3), [first, one_row]) == (first,)
+    assert worth_saying(busy(analysis, 0.3), [one_row]) == (one_row,), "it may be the first"
 
 
 @pytest.mark.parametrize("name", [n for n, s in SCENES.items() if s.layer is not None])

@@ -170,6 +170,15 @@ def test_stalls_are_the_generators_where_it_waited_for_a_processor_and_the_devic
     assert (Cause.STALLS in {f.cause for f in found.findings}) is named
 
 
+def test_a_generator_that_is_held_up_is_no_slow_member() -> None:
+    """Its own pauses make a slow group of requests."""
+    analysis = analysed({"servers": 1, "members": 4, "lame": 15.0})
+    held = {"cgroup_periods{cgroup=/ours}": 10.0, "cgroup_throttled_periods{cgroup=/ours}": 9.0}
+    cells = tuple(c.model_copy(update={"counters": c.counters | held}) for c in analysis.cells)
+    found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
+    assert Cause.SLOW_MEMBER not in {f.cause for f in found.findings}
+
+
 @pytest.mark.parametrize(("limit", "cause"), [({"iops": 500.0}, Cause.IOPS_CAP), ({"mbps": 40e6}, Cause.BANDWIDTH_CAP)])
 def test_a_limit_between_stalls_is_told_beside_them(limit: dict[str, object], cause: Cause) -> None:
     found = said({"stall": (0.5, 0.12), **limit})
