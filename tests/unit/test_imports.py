@@ -250,3 +250,13 @@ def test_a_mapping_file_says_columns_and_settings_and_what_is_typed_comes_first(
         mapping.write_text(wrong)
         with pytest.raises(UsageError):
             mapping_of(mapping)
+
+
+def test_a_table_of_iops_alone_is_complete_with_the_time_that_was_measured(tmp_path: Path, url: str) -> None:
+    (tmp_path / "t.csv").write_text("layer,pattern,block_size,iodepth,IOPS\na,random read,4096,8,8000\n")
+    for given, ops in (({"direct": True}, None), (settings_of(["direct=1", "runtime=60s"]), 480_000)):
+        named = ImportedAs(settings=given)
+        [done] = import_paths([str(tmp_path / "t.csv")], str(tmp_path / f"{ops}.db"), named).files
+        with open_store(str(tmp_path / f"{ops}.db")) as store:
+            cells = store.cells(done.run or "")
+        assert [c.result.ops for c in cells if c.result] == ([] if ops is None else [ops])

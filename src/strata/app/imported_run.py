@@ -42,6 +42,8 @@ def id_of(digest: str) -> str:
     return f"imported-{digest[:16]}"
 
 
+RUNTIME = "runtime"
+"""The setting that says how long was measured, in seconds: a table of IOPS alone does not."""
 NEEDED = ("rw", "bs", "iodepth", "direct")
 """Settings without which nobody could measure the same."""
 
@@ -49,14 +51,22 @@ NEEDED = ("rw", "bs", "iodepth", "direct")
 def with_workloads(found: Imported, given: Mapping[str, Any]) -> Imported:
     """Each cell with its workload, or with why there is none that Strata could measure too. ``given``: settings that
     the user says where a file does not."""
-    cells = tuple(_with_workload(cell, given) for cell in found.cells)
+    runtime = given.get(RUNTIME)
+    words = {name: value for name, value in given.items() if name != RUNTIME}
+    cells = tuple(_with_workload(_timed(cell, runtime), words) for cell in found.cells)
     said = [
-        f"{k}={int(v) if isinstance(v, bool) else v}"
+        f"{k}={int(v) if isinstance(v, bool) else f'{v:g}s' if k == RUNTIME else v}"
         for k, v in given.items()
         if any(k not in cell.asked for cell in found.cells)
     ]
     notes = (*found.notes, f"{', '.join(said)}: set by the user, not stated in the file") if said else found.notes
     return found.model_copy(update={"cells": cells, "notes": notes})
+
+
+def _timed(cell: ImportedCell, seconds: float | None) -> ImportedCell:
+    """So long where it does not say how long."""
+    silent = seconds is not None and cell.seconds is None
+    return cell.model_copy(update={"seconds": seconds}) if silent else cell
 
 
 def _with_workload(cell: ImportedCell, given: Mapping[str, Any]) -> ImportedCell:

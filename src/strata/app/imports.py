@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from strata import units
-from strata.app.imported_run import ImportedAs, id_of, outcome_of, run_of, with_workloads
+from strata.app.imported_run import RUNTIME, ImportedAs, id_of, outcome_of, run_of, with_workloads
 from strata.app.kept import opened as store_opened
 from strata.errors import StrataError, UsageError, choices
 from strata.formats.results import STREAM_MOST, Misread, Source, read_result
@@ -117,8 +117,11 @@ def settings_of(words: Sequence[str]) -> dict[str, Any]:
     for word in words:
         name, equals, value = word.partition("=")
         name = {"numjobs": "threads"}.get(name.strip(), name.strip())
+        if equals and name == RUNTIME:
+            found[name] = units.parse_duration_ns(value.strip()) / units.NS_PER_S
+            continue
         if not equals or name not in OPTIONS:
-            raise UsageError("cannot use --set", word, "", choices(name, OPTIONS))
+            raise UsageError("cannot use --set", word, "", choices(name, [*OPTIONS, RUNTIME]))
         flag = OPTIONS[name].kind is Kind.FLAG
         if flag and value.strip() not in ("0", "1"):
             raise UsageError("cannot use --set", word, "it is 0 or 1", f"--set {name}=1")

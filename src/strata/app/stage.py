@@ -89,7 +89,8 @@ def measure_stage(path: Path, layer_name: str | None, options: Options, emit: Em
         known = located(stack, store)
         stages = [stage_of(x, path.parent, store, options.store) for x in known.layers if x.brought]
     layer = _next(known, layer_name)
-    _measure(stack, layer, _like(stages, options), emit)
+    repeated = next((one.workload for stage in stages for one in stage.anchors.values()), None)
+    _measure(stack, layer, _like(stages, options), repeated, emit)
     return state_of(path, options.store)
 
 
@@ -142,8 +143,13 @@ class _Sites:
         return "; ".join(said for one in self.by_layer.values() if (said := one.gone())) or None
 
 
-def _measure(stack: Stack, layer: Layer, options: Options, emit: Emit) -> None:
+def _measure(stack: Stack, layer: Layer, options: Options, repeated: Workload | None, emit: Emit) -> None:
+    """``repeated``: what the anchor was measured with in the stages before."""
     workloads = chosen_workloads(DIAGNOSE, options)
+    mine = {w.key for w in workloads}
+    anchored = repeated or min((w for w in workloads if not w.rw.writes), key=lambda w: w.key, default=None)
+    if stack.anchor is not None and anchored is not None and anchored.key not in mine:
+        workloads = (*workloads, anchored)
     alone = Layer(name=layer.name, endpoint=layer.endpoint, node=layer.node, expect=layer.expect)
     layers = [alone.with_password(layer.password)]
     if stack.anchor is not None:
@@ -163,7 +169,8 @@ def _measure(stack: Stack, layer: Layer, options: Options, emit: Emit) -> None:
         fixed = options.model_copy(update={"screen": False, "confirm": False})
         plan = plan_of(one, workloads, fixed, run_id, size, refused)
         # One cell of the anchor shows how far stages are apart; all of them would take as long as the stage.
-        kept = tuple(c for c in plan.cells if c.layer != ANCHOR or c.workload.key == _anchor_key(plan.cells))
+        wanted = {(layer.name, key) for key in mine} | ({(ANCHOR, anchored.key)} if anchored is not None else set())
+        kept = tuple(c for c in plan.cells if (c.layer, c.workload.key) in wanted)
         keys = {c.key for c in kept}
         plan = plan.model_copy(update={"cells": kept, "steps": tuple(s for s in plan.steps if s.cell in keys)})
         scopes = {name: sampling_scope_of_endpoints([end]) for name, end in ends.items()}
@@ -177,12 +184,6 @@ def _measure(stack: Stack, layer: Layer, options: Options, emit: Emit) -> None:
             anew=True,
         )  # fmt: skip
         _carried_out(runner, store)
-
-
-def _anchor_key(cells: tuple[Cell, ...]) -> str | None:
-    """One that only reads, so that the anchor may be what is not Strata's; in every stage the same."""
-    found = (c.workload.key for c in cells if c.layer == ANCHOR and c.skip is None and not c.workload.rw.writes)
-    return min(found, default=None)
 
 
 def _opened(

@@ -28,7 +28,7 @@ def import_(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Setting that the files do not say: NAME=VALUE, e.g. direct=1; repeatable."),
+        typer.Option("--set", help="Setting that the files do not say: NAME=VALUE, e.g. direct=1 or runtime=60s."),
     ] = None,
     column: common.Columns = None,
     mapping: Annotated[
