@@ -88,6 +88,19 @@ def test_the_author_s_cases_lead_to_his_experiment_and_its_outcome_names_reorder
     assert kept.diagnosis.verdict.cause is not Cause.REORDERING
 
 
+def test_a_rate_that_was_rounded_beside_the_iops_is_no_contradiction(tmp_path: Path) -> None:
+    for name in ("before.csv", "after.csv"):
+        rows = [
+            f"{name},{kind} read,8192,8,1,{iops},{rate}" for kind, iops, rate in (("seq", 19906, 155), ("rand", 359, 2))
+        ]
+        (tmp_path / name).write_text("\n".join(["layer,pattern,block_size,iodepth,threads,IOPS,MB/s", *rows]))
+    path = stack(tmp_path)
+    path.write_text(path.read_text().replace("direct = true", 'direct = true, runtime = "60s"'))
+    report = said(path)
+    assert report.diagnosis.verdict.kind is not VerdictKind.IMPOSSIBLE
+    assert {round(c.bytes_per_second.value / c.iops.value) for c in report.analysis.cells} == {8192}
+
+
 def test_what_is_kept_is_a_run_with_its_stages(tmp_path: Path) -> None:
     ladder(tmp_path)
     run = said(stack(tmp_path)).run

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from strata import units
 from strata.app.circumstances import environment
 from strata.app.imported_run import ImportedAs
-from strata.app.imports import import_paths
+from strata.app.imports import import_paths, settings_in
 from strata.app.kept import opened, repeat_commands, report_of
 from strata.errors import InconclusiveError, UsageError
 from strata.model.analysis import Analysis, Check, Comparison
@@ -30,7 +30,7 @@ from strata.model.experiment import Condition, Experiment, Tried
 from strata.model.finding import Diagnosis
 from strata.model.plan import Cell, Plan, Segment, Step
 from strata.model.remembered import Wanted
-from strata.model.result import CellResult
+from strata.model.result import IMPORTED, CellResult
 from strata.model.run import Label, Report, Run, RunStatus, StageRecord
 from strata.model.series import Series
 from strata.model.stack import Layer, Stack, unreached
@@ -146,7 +146,7 @@ def stage_of(layer: Layer, folder: Path, store: Store, store_url: str | None) ->
 
 def _imported(layer: Layer, path: Path, store_url: str | None) -> str:
     """The run of a file."""
-    named = ImportedAs(stack=layer.name, settings=dict(layer.set))
+    named = ImportedAs(stack=layer.name, settings=settings_in(layer.set))
     outcomes = import_paths([str(path)], store_url, named).files
     good = [one for one in outcomes if one.run or one.known_as]
     if len(good) != 1:
@@ -284,13 +284,19 @@ def _as_one(stack: Stack, stages: Sequence[Stage], keys: set[str]) -> tuple[Plan
 
 
 def _timed(result: CellResult, workload: Workload) -> CellResult:
-    """With the mean time that Little's law gives (N = X · R) where a tool printed none."""
+    """With what follows from what a tool printed: the mean time by Little's law (N = X · R) where it printed none, and
+    the bytes of I/Os of one size, which it printed rounded."""
     found = result.result
-    if found is None or found.ops == 0 or found.read.service_sum_ns + found.write.service_sum_ns > 0:
+    if found is None or found.ops == 0 or found.stop_reason != IMPORTED:
         return result
+    size, deviation = workload.bs_moments
+    silent = found.read.service_sum_ns + found.write.service_sum_ns == 0
     each = workload.outstanding * found.measured_ns / found.ops
     sides = {
-        name: side.model_copy(update={"service_sum_ns": round(each * side.ops)})
+        name: side.model_copy(
+            update=({"service_sum_ns": round(each * side.ops)} if silent else {})
+            | ({"bytes": round(size) * side.ops} if deviation == 0 else {})
+        )
         for name, side in (("read", found.read), ("write", found.write))
     }
     return result.model_copy(update={"result": found.model_copy(update=sides)})
