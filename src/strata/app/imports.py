@@ -10,7 +10,7 @@ import hashlib
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,12 +107,8 @@ def mapping_of(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
         raise UsageError(what, str(path), f"{odd}: there are the tables [columns] and [set]", hint)
     if wrong := [key for key, value in columns.items() if not isinstance(value, str)]:
         raise UsageError(what, str(path), f"{', '.join(wrong)}: the meaning of a column is a text", hint)
-    return columns, settings_in(given)
-
-
-def settings_in(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a table of a TOML file. Raises `UsageError`."""
-    return settings_of([f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in table.items()])
+    words = [f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in given.items()]
+    return columns, settings_of(words)
 
 
 def settings_of(words: Sequence[str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from strata import units
 from strata.app.circumstances import environment
 from strata.app.imported_run import ImportedAs
-from strata.app.imports import import_paths, settings_in
+from strata.app.imports import import_paths, settings_of
 from strata.app.kept import opened, repeat_commands, report_of
 from strata.errors import InconclusiveError, UsageError
 from strata.model.analysis import Analysis, Check, Comparison
@@ -146,7 +146,7 @@ def stage_of(layer: Layer, folder: Path, store: Store, store_url: str | None) ->
 
 def _imported(layer: Layer, path: Path, store_url: str | None) -> str:
     """The run of a file."""
-    named = ImportedAs(stack=layer.name, settings=settings_in(layer.set))
+    named = ImportedAs(stack=layer.name, settings=settings_of(layer.set))
     outcomes = import_paths([str(path)], store_url, named).files
     good = [one for one in outcomes if one.run or one.known_as]
     if len(good) != 1:

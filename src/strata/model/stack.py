@@ -44,6 +44,17 @@ Sources = Annotated[
 """One name, or a list of them."""
 
 
+def _as_words(given: Any) -> Any:
+    """``("direct=1",)`` of the table ``{ direct = true }``."""
+    if not isinstance(given, dict):
+        return given
+    return tuple(f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in given.items())
+
+
+Settings = Annotated[tuple[Source, ...], Field(max_length=SOURCES_MOST), BeforeValidator(_as_words)]
+"""What a file does not state, as words ``NAME=VALUE``; in a stack file a table."""
+
+
 def unreached(name: str) -> str:
     """The endpoint of a layer that nobody here reaches: its figures were brought."""
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:64] or "layer"
@@ -96,7 +107,7 @@ class Layer(WithPassword):
     measured: Sources = sparse(())
     of: Name | None = sparse(None)
     anchor: Name | None = sparse(None)
-    set: dict[str, str | int | bool] = sparse({})
+    set: Settings = sparse(())
     prepare: str = sparse("", max_length=2000)
 
     @model_validator(mode="wrap")
