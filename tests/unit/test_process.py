@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import sys
 import pytest
 
 from strata.errors import RunFailed
-from strata.host.process import Child
+from strata.host.process import Child, readable
 
 WAIT_S = 60
 
@@ -121,3 +122,19 @@ def test_an_interrupted_child_is_waited_for() -> None:
         assert child.wait(WAIT_S)
         assert child.returncode == -signal.SIGINT
     assert child.wait(0)
+
+
+def test_a_descriptor_beyond_those_that_select_knows_is_waited_for() -> None:
+    """Whoever calls Strata as a library may have more than 1,024 open."""
+    (before, after), high = os.pipe(), 2000
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, high + 1), hard))
+    try:
+        os.dup2(before, high)
+        assert readable([high], 0.01) == set()
+        os.write(after, b"x")
+        assert readable([high], None) == {high}
+    finally:
+        for fd in (before, after, high):
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -162,7 +161,7 @@ def end(members: Iterable[tuple[int, int]], grace_s: float = 3.0) -> None:
 def _wait_for_all(fds: Iterable[int], seconds: float) -> None:
     left, deadline = set(fds), time.monotonic() + seconds
     while left and (rest := deadline - time.monotonic()) > 0:
-        left -= set(select.select(left, [], [], rest)[0])
+        left -= process.readable(left, rest)
 
 
 def _session(leader: int) -> list[tuple[int, int]]:

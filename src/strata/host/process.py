@@ -11,13 +11,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import math
 import os
 import select
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, NoReturn
 
@@ -35,6 +36,15 @@ PIPE, STDOUT = subprocess.PIPE, subprocess.STDOUT
 
 
 @dataclass(frozen=True)
+def readable(fds: Iterable[int], seconds: float | None) -> set[int]:
+    """Those of which something can be read, as soon as one is or the time is over (None: never). `select` would know
+    no descriptor from 1,024 on, and whoever calls Strata as a library may have so many open."""
+    poller = select.poll()
+    for fd in fds:
+        poller.register(fd, select.POLLIN)
+    return {fd for fd, _ in poller.poll(None if seconds is None else max(0, math.ceil(seconds * 1000)))}
+
+
 class Ended:
     """How a program ended: its exit code (negative: by that signal) and all it said."""
 
@@ -211,7 +221,7 @@ class Child:
 
     def wait(self, timeout_s: float) -> bool:
         """Whether it has ended, within ``timeout_s``. It is reaped by `stop`."""
-        return self._pidfd < 0 or bool(select.select([self._pidfd], [], [], timeout_s)[0])
+        return self._pidfd < 0 or bool(readable([self._pidfd], timeout_s))
 
     def stop(self, grace_s: float = 5.0) -> int | None:
         """SIGTERM, after ``grace_s`` SIGKILL, to the whole session; reaped when this returns.
@@ -223,7 +233,7 @@ class Child:
             return None
         if self._pidfd >= 0:
             self._signal(signal.SIGTERM)
-            select.select([self._pidfd], [], [], grace_s)
+            readable([self._pidfd], grace_s)
             # While the leader is not reaped its number, and so the group's, cannot be given to anybody else.
             self._signal(signal.SIGKILL)
             process.wait()
