@@ -35,7 +35,6 @@ NotStarted = subprocess.SubprocessError
 PIPE, STDOUT = subprocess.PIPE, subprocess.STDOUT
 
 
-@dataclass(frozen=True)
 def readable(fds: Iterable[int], seconds: float | None) -> set[int]:
     """Those of which something can be read, as soon as one is or the time is over (None: never). `select` would know
     no descriptor from 1,024 on, and whoever calls Strata as a library may have so many open."""
@@ -45,6 +44,7 @@ def readable(fds: Iterable[int], seconds: float | None) -> set[int]:
     return {fd for fd, _ in poller.poll(None if seconds is None else max(0, math.ceil(seconds * 1000)))}
 
 
+@dataclass(frozen=True)
 class Ended:
     """How a program ended: its exit code (negative: by that signal) and all it said."""
 
