@@ -26,7 +26,7 @@ _MKFS = {
 _TIMEOUT_S = 60.0
 _FREE_S, _POLL_S = 20.0, 0.02
 _NOT_THERE = "Transport endpoint is not connected"
-"""mkfs.btrfs asks for the file behind every mounted loop device, that of a lab being taken down too."""
+"""btrfs asks for the file behind every mounted loop device, that of a lab being taken down too."""
 _PAST = 'while [ "$1" != -- ]; do umount -l "$1"; shift; done; shift; exec "$@"'
 _LOOP_SET_STATUS64, _LOOP_GET_STATUS64 = 0x4C04, 0x4C05
 # struct loop_info64 of linux/loop.h: so long, and three numbers of 8 bytes before its lo_offset.
@@ -117,7 +117,7 @@ def make_fs(device: str, fs: str, journal: str | None = None) -> None:
             raise UsageError("cannot put the journal on a separate device for", fs, "", "use fs=ext4")
         tool(["mkfs.ext4", "-q", "-F", "-O", "journal_dev", "-b", "4096", journal], "make a journal on")
         words += ["-J", f"device={journal}"]
-    _make([*words, device], f"make {fs} on")
+    _on_device([*words, device], f"make {fs} on")
 
 
 def past_the_dead(words: Sequence[str]) -> list[str]:
@@ -141,7 +141,12 @@ def _answers(devno: str) -> bool:
 def make_btrfs(devices: Sequence[str], *, data: str, metadata: str) -> None:
     """One empty btrfs over devices of the lab, with these profiles of data and of metadata."""
     words = ["mkfs.btrfs", "-q", "-f", "-K", "-d", data, "-m", metadata, *devices]
-    _make(words, "make btrfs on")
+    _on_device(words, "make btrfs on")
+
+
+def add_to_btrfs(device: str, path: Path) -> None:
+    """The device joins the btrfs that is mounted there; what it held is gone."""
+    _on_device(["btrfs", "device", "add", "-f", "-K", device, str(path)], "add a device to")
 
 
 def mount(lab: Lab, device: str, name: str, options: str = "") -> Path:
@@ -177,7 +182,8 @@ def free(device: str) -> None:
             return
 
 
-def _make(words: Sequence[str], doing: str) -> None:
+def _on_device(words: Sequence[str], doing: str) -> None:
+    """A program that looks first whether its device is in use, whatever became of other devices of this machine."""
     _patiently(lambda: tool(past_the_dead(words), doing), _NOT_THERE)
 
 

@@ -44,7 +44,7 @@ class Volume:
         Blocks until it is spread; the volume is used meanwhile. Raises `RunFailed` with the tool's words.
         """
         added = remote_disk(self.lab, self.owner, node, device, name=f"{self.path.name}-{node.name}")
-        disks.tool(["btrfs", "device", "add", "-f", "-K", added, str(self.path)], "grow")
+        disks.add_to_btrfs(added, self.path)
         disks.tool(["btrfs", "balance", "start", "-dconvert=raid0", str(self.path)], "spread the data of")
         return Volume(self.lab, self.owner, (*self.devices, added), self.path, "raid0")
 
@@ -56,7 +56,7 @@ class Volume:
         profile = PROFILES[len(self.devices) + len(others)]
         added = [remote_disk(self.lab, self.owner, n, d, name=f"{self.path.name}-{n.name}") for n, d in others]
         for device in added:
-            disks.tool(["btrfs", "device", "add", "-f", "-K", device, str(self.path)], "grow")
+            disks.add_to_btrfs(device, self.path)
         convert = [f"-dconvert={profile}", f"-mconvert={profile}"]
         disks.tool(["btrfs", "balance", "start", *convert, str(self.path)], "copy the data of")
         return Volume(self.lab, self.owner, (*self.devices, *added), self.path, profile)
