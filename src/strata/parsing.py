@@ -11,7 +11,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -169,6 +169,11 @@ def toml_of(text: str) -> dict[str, Any]:
         raise Malformed(f"a number or a date in it cannot be read ({e})") from e
     _check(found)
     return found
+
+
+def words_of(table: Mapping[str, Any]) -> Iterator[str]:
+    """``direct=1`` of the table ``{ direct = true }``, as the same is written on a command line."""
+    return (f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in table.items())
 
 
 def inflate(packed: bytes, most: int) -> bytes:

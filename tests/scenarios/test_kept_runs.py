@@ -7,15 +7,11 @@ import os
 import pty
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
-
-from strata.cli.main import app
-from strata.errors import StrataError
+from invoked import strata
 
 SHORT = ("--runtime", "60ms", "--ramp-time", "0", "--progress", "none")
 WAYS = {
@@ -28,25 +24,6 @@ WAYS = {
     "demo": ("diagnose", "--demo", "far-wire", "--rounds", "1", "--workloads", "randread-8KiB-qd8", "--no-confirm",
              *SHORT),
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a command said."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def strata(*words: object) -> Done:
-    """In this process: a dozen commands are a dozen times the loading of what they need."""
-    done = CliRunner().invoke(app, list(map(str, words)), standalone_mode=False)
-    if isinstance(done.exception, StrataError):
-        return Done(done.exception.exit_code, done.stdout, done.exception.render())
-    if done.exception is not None:
-        raise done.exception
-    return Done(done.return_value or 0, done.stdout, done.stderr)
 
 
 def listed(*words: object) -> list[dict[str, Any]]:

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
+from invoked import printed
 from store import store_samples as sample
-from typer.testing import CliRunner
 
 import strata
 from strata import api
 from strata.app import circumstances, compare, diagnose, matrix, measure, survey
 from strata.app.options import Options
 from strata.cli import tables
-from strata.cli.main import app
 from strata.errors import InconclusiveError, UsageError
 from strata.model.run import Label, RunStatus
 from strata.model.rw import Rw
@@ -32,11 +31,7 @@ STACK = Stack(name="two", layers=(Layer(name="file system", endpoint="file:/x/d.
 
 
 def said(*words: str) -> str:
-    """What the command prints to stdout."""
-    done = CliRunner().invoke(app, list(words), standalone_mode=False)
-    if done.exception is not None:
-        raise done.exception
-    return done.stdout.strip()
+    return printed(*words)[1].strip()
 
 
 @pytest.fixture

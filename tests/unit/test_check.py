@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from invoked import printed
 
 from strata.analyse.laws import laws
 from strata.analyse.of_table import PROTOCOLS, ladder_of
 from strata.app.check import check_run
-from strata.cli.main import app
 from strata.errors import Exit, StrataError, UsageError
 from strata.formats import read_table
 from strata.model.analysis import Equivalence
@@ -31,11 +30,7 @@ LAWS = f"{sum(law.table is not None for law in laws())} laws"
 
 
 def strata(*words: str) -> tuple[int, str]:
-    """The command in this process: (what it ends with, stdout)."""
-    done = CliRunner().invoke(app, ["check", *words], standalone_mode=False)
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return int(done.return_value or 0), done.stdout
+    return printed("check", *words)
 
 
 def stored(path: Path, results: list[CellResult], plan: Plan) -> str:

@@ -13,10 +13,9 @@ from xml.etree import ElementTree
 
 import junitparser
 import pytest
+from invoked import printed as strata
 from rich.cells import cell_len
-from typer.testing import CliRunner
 
-from strata.cli.main import app
 from strata.errors import InconclusiveError, StrataError, UsageError
 from strata.model import histogram
 from strata.model.plan import Cell, Plan, Step
@@ -86,13 +85,6 @@ def keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         return run.id
 
     return one
-
-
-def strata(*words: str) -> tuple[int, str]:
-    done = CliRunner().invoke(app, list(words), standalone_mode=False)
-    if done.exception is not None:
-        raise done.exception
-    return done.return_value or 0, done.stdout
 
 
 def history(keep, count: int = 8) -> None:

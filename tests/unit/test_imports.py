@@ -12,26 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from invoked import said as strata
 
 from strata.app.check import check_run
 from strata.app.imported_run import ImportedAs, id_of
 from strata.app.imports import FILES_MOST, import_paths, mapping_of, settings_of
-from strata.cli.main import app
-from strata.errors import StrataError, UsageError
+from strata.errors import UsageError
 from strata.store import open_store
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "imports"
 MIXED = DATA / "fio-mixed.json"
-
-
-def strata(*words: object) -> tuple[int, str]:
-    done = CliRunner().invoke(app, list(map(str, words)), standalone_mode=False)
-    if isinstance(done.exception, StrataError):
-        return done.exception.exit_code, done.exception.render()
-    if done.exception is not None:
-        raise done.exception
-    return done.return_value or 0, done.stdout
 
 
 @pytest.fixture

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from invoked import said as strata
 
 from strata.app.diagnose import diagnose_path
 from strata.app.options import Options
-from strata.cli.main import app
-from strata.errors import Exit, InconclusiveError, StrataError, UsageError
+from strata.errors import Exit, InconclusiveError, UsageError
 from strata.model.analysis import Equivalence
 from strata.model.finding import Cause, VerdictKind
 from strata.model.run import Report
@@ -170,15 +170,6 @@ def test_what_is_no_measurement_of_the_layer_is_said(tmp_path: Path, disk: str, 
     assert why in e.value.render()
 
 
-def strata(*words: object) -> tuple[int, str]:
-    done = CliRunner().invoke(app, list(map(str, words)), standalone_mode=False)
-    if isinstance(done.exception, StrataError):
-        return done.exception.exit_code, done.exception.render()
-    if done.exception is not None:
-        raise done.exception
-    return done.return_value or 0, done.stdout
-
-
 def test_stages_are_led_through_measured_and_remembered(tmp_path: Path) -> None:
     path = tmp_path / "stack.toml"
     path.write_text(
@@ -237,3 +228,51 @@ def test_counters_of_another_file_are_the_cells_of_their_time(tmp_path: Path, be
         assert (disk.cpu_busy, disk.device_in_flight) == (pytest.approx(0.8), pytest.approx(7.5))
     else:
         assert disk.cpu_busy is None, "half a day earlier, if the zone is read the wrong way round"
+
+
+@pytest.mark.parametrize(
+    ("anchor", "why"),
+    [
+        ("smb://user:sesame-42@server/share/t.dat", "passwords are not supported for anchor"),
+        ("nothing://x", "[stack]: anchor nothing://x"),
+        ("x" * 5000, "[stack]: anchor"),
+    ],
+)
+def test_an_anchor_that_cannot_be_kept_or_reached_is_refused_when_the_stack_is_read(
+    tmp_path: Path, anchor: str, why: str
+) -> None:
+    path = stack(tmp_path, f'stages = true\nanchor = "{anchor}"')
+    code, text = strata("stage", path, "--store", tmp_path / "runs.db")
+    assert (code, "sesame" in text) == (Exit.USAGE, False), text
+    assert why in text
+
+
+@pytest.mark.parametrize(
+    "source", ["nowhere.csv", "/dev/zero", "/dev/stdin", "pipe", "loop", ".", "\\u0000", "x" * 4097, "%s" * 9]
+)
+def test_a_measurement_that_is_no_file_is_refused_and_not_waited_for(tmp_path: Path, source: str) -> None:
+    ladder(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    path = stack(tmp_path, disk=f'measured = "{source}"')
+    code, text = strata("diagnose", path, "--store", tmp_path / "runs.db")
+    assert code == Exit.USAGE, text
+
+
+def test_names_of_a_foreign_table_cannot_speak_for_the_terminal(tmp_path: Path) -> None:
+    ladder(tmp_path)
+    path = stack(tmp_path, disk='measured = "before.csv"\nprepare = "a\\u001b[2J\\u202eb"\nof = "\\u001b[31m*"')
+    for words in (("stage", path), ("diagnose", path)):
+        _, text = strata(*words, "--store", tmp_path / "runs.db")
+        assert not re.search(r"[\x1b\u202e]", text), repr(text)
+
+
+def test_a_pattern_that_leads_a_matcher_astray_comes_to_an_end(tmp_path: Path) -> None:
+    """A matcher that goes back has 2^n ways to fail, and would not end."""
+    ladder(tmp_path)
+    pattern = "*a" * 100 + "b"
+    name, written = "a" * 250, "sequential write"
+    table(tmp_path, "before.csv", [f"{name},{written},8192,8,1,1000,60"])
+    path = stack(tmp_path, disk=f'measured = "before.csv"\nof = "{pattern}"')
+    code, text = strata("diagnose", path, "--store", tmp_path / "runs.db")
+    assert code == Exit.USAGE and "none of its names matches" in text

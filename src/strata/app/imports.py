@@ -23,7 +23,7 @@ from strata.host import archives
 from strata.host.untrusted import WORDS_MOST, opened, read_text
 from strata.model.imported import FileOutcome, ImportResult
 from strata.model.workload_options import OPTIONS, Kind
-from strata.parsing import Malformed, toml_of
+from strata.parsing import Malformed, toml_of, words_of
 from strata.text import controls
 
 if TYPE_CHECKING:
@@ -107,8 +107,7 @@ def mapping_of(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
         raise UsageError(what, str(path), f"{odd}: there are the tables [columns] and [set]", hint)
     if wrong := [key for key, value in columns.items() if not isinstance(value, str)]:
         raise UsageError(what, str(path), f"{', '.join(wrong)}: the meaning of a column is a text", hint)
-    words = [f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in given.items()]
-    return columns, settings_of(words)
+    return columns, settings_of(words_of(given))
 
 
 def settings_of(words: Sequence[str]) -> dict[str, Any]:

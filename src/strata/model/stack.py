@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     ModelWrapValidatorHandler,
     SecretStr,
     ValidationError,
-    field_validator,
+    ValidationInfo,
     model_validator,
 )
 
@@ -46,9 +47,7 @@ Sources = Annotated[
 
 def _as_words(given: Any) -> Any:
     """``("direct=1",)`` of the table ``{ direct = true }``."""
-    if not isinstance(given, dict):
-        return given
-    return tuple(f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in given.items())
+    return tuple(parsing.words_of(given)) if isinstance(given, dict) else given
 
 
 Settings = Annotated[tuple[Source, ...], Field(max_length=SOURCES_MOST), BeforeValidator(_as_words)]
@@ -59,6 +58,17 @@ def unreached(name: str) -> str:
     """The endpoint of a layer that nobody here reaches: its figures were brought."""
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:64] or "layer"
     return f"file:/imported/{slug}/{slug}"
+
+
+def _without_a_secret(url: str | None, info: ValidationInfo) -> str | None:
+    """An address beside which no password is kept, so that it would be saved with it."""
+    if url is not None and secrets.spans(url):
+        secrets.know(url)
+        raise ValueError(f"passwords are not supported for {info.field_name}: leave it out of the address")
+    return url
+
+
+Bare = Annotated[str | None, AfterValidator(_without_a_secret)]
 
 
 class Node(Value):
@@ -74,15 +84,7 @@ class Node(Value):
     owner: bool = False
     netns: str | None = None
     smb_conf: str | None = sparse(None)
-    counters: str | None = sparse(None)
-
-    @field_validator("counters")
-    @classmethod
-    def _without_a_secret(cls, url: str | None) -> str | None:
-        if url is not None and secrets.spans(url):
-            secrets.know(url)
-            raise ValueError("passwords are not supported for counters: leave it out of the address")
-        return url
+    counters: Bare = sparse(None)
 
 
 class Layer(WithPassword):
@@ -148,7 +150,7 @@ class Stack(Value):
 
     name: str
     stages: bool = sparse(False)
-    anchor: str | None = sparse(None)
+    anchor: Bare = sparse(None)
     may_differ: tuple[Name, ...] = sparse((), max_length=LAYERS_MOST)
     nodes: tuple[Node, ...] = Field(default=(), max_length=LAYERS_MOST)
     layers: tuple[Layer, ...] = Field(max_length=LAYERS_MOST)
@@ -254,6 +256,7 @@ class Stack(Value):
             found += problems(e, text, cls, _TABLES)
         else:
             found += [p for n, layer in enumerate(stack.layers) if (p := _endpoint_problem(text, n, layer)) is not None]
+            found += [] if (p := _anchor_problem(stack)) is None else [p]
             if not found:
                 return stack
         why = f"{len(found)} problem{'s' if len(found) > 1 else ''}"
@@ -293,9 +296,18 @@ _GUIDE = "to draft one: strata survey PATH --write new.toml; docs/guide/stack-fi
 
 
 def _endpoint_problem(text: str, number: int, layer: Layer) -> str | None:
+    line = line_of(text, "[[layer]]", number, "endpoint")
+    return _refused(lambda: layer.target, f"[[layer]] {number + 1}, line {line or '?'}: endpoint")
+
+
+def _anchor_problem(stack: Stack) -> str | None:
+    anchor = stack.anchor
+    return None if anchor is None else _refused(lambda: Endpoint.parse(anchor), "[stack]: anchor")
+
+
+def _refused(parse: Callable[[], Endpoint], place: str) -> str | None:
     try:
-        _ = layer.target
+        parse()
     except UsageError as e:
-        line = line_of(text, "[[layer]]", number, "endpoint")
-        return f"[[layer]] {number + 1}, line {line or '?'}: endpoint {e.where}: {e.why}; {e.hint}".removesuffix("; ")
+        return f"{place} {e.where}: {e.why}; {e.hint}".removesuffix("; ")
     return None
