@@ -10,7 +10,7 @@ import hashlib
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,7 +110,7 @@ def mapping_of(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
     return columns, settings_of(words_of(given))
 
 
-def settings_of(words: Sequence[str]) -> dict[str, Any]:
+def settings_of(words: Iterable[str]) -> dict[str, Any]:
     """``NAME=VALUE`` by the names of the options of a workload. Raises `UsageError`."""
     found: dict[str, Any] = {}
     for word in words:
