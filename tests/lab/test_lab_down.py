@@ -147,7 +147,8 @@ def test_who_waited_for_a_lab_that_went_finds_it_gone(ledger: Ledger) -> None:
 def test_down_while_up_is_building_waits_and_removes_it(name: str) -> None:
     words = ["up", "local", "--name", name, "--set=size=192m", "--set=file=16m"]
     with subprocess.Popen([*CLI, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as building:
-        while building.poll() is None and not Ledger(name).dir.exists():
+        # Before its first line `up` may not hold the lock yet: then `down` is first, and has nothing to remove.
+        while building.poll() is None and not Ledger(name).path.exists():
             time.sleep(0.001)
         assert name in names()
         assert [lab_state(Lab.open(name)).state] == ["building"]
