@@ -148,7 +148,9 @@ TAUGHT: tuple[tuple[str, tuple[Cause, ...], Cause | None], ...] = (
 )
 """By the case: what has to be told, in this order, and what was told in its place before a rule was
 mended."""
-BY_NAME = frozenset(name for name, _, _ in TAUGHT)
+LATENCY_GIVES_IT = ("block-nbd-wire-latency+slow-medium-100014", "share-smb-wire-latency+slow-medium-1100002")
+"""Where an experiment confirmed a bandwidth behind a latency, with what the latency alone gives, too."""
+BY_NAME = frozenset(name for name, _, _ in TAUGHT) | frozenset(LATENCY_GIVES_IT)
 
 
 @pytest.mark.parametrize(("name", "told", "not_told"), TAUGHT)
@@ -164,3 +166,12 @@ def test_what_may_be_something_else_is_not_told_with_confidence(judged_anew: lis
     """A shape through one row of a device that somebody else uses: an experiment tells it from one other shape."""
     (one,) = [j for j in judged_anew if j.name == "block-nbd-noisy-disk-400059"]
     assert all(s.confidence < 0.7 and not s.holds for s in one.verdict.said[1:])
+
+
+@pytest.mark.parametrize("name", LATENCY_GIVES_IT)
+def test_an_outcome_that_a_named_latency_gives_too_confirms_no_second_limit(
+    judged_anew: list[Judged], name: str
+) -> None:
+    (one,) = [j for j in judged_anew if j.name == name]
+    sure = {s.cause: s.holds for s in one.verdict.said}
+    assert Cause.WIRE_LATENCY in sure and not sure.get(Cause.WIRE_BANDWIDTH)

@@ -14,10 +14,12 @@ from strata.diagnose.causes import generator, unexplained
 from strata.diagnose.explained import contradiction, cover, rows_of
 from strata.diagnose.opinion import CEILING, Opinion, Weight, confidence, ruled_out, separation
 from strata.diagnose.own_limits import owns
+from strata.diagnose.predict import predicted
 from strata.diagnose.registry import rule, rules
 from strata.diagnose.sides import CauseSide, on
 from strata.diagnose.slight import is_slight
-from strata.diagnose.trying import CauseTests, after, fate, outcome
+from strata.diagnose.trying import CauseTests, after, fate, holds, measured, outcome
+from strata.model.experiment import Tried
 from strata.model.finding import Cause, Evidence, EvidenceKind, Finding, RuledOut
 
 MOST_FINDINGS = 3
@@ -107,13 +109,14 @@ def suspected(case: Case) -> tuple[Opinion, ...]:
 def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[NamedFinding, ...]:
     """What makes one layer slower than what it is held against, the strongest cause first."""
     found: list[NamedFinding] = []
+    before: tuple[Opinion, ...] = ()
     rest = pair
     while rest.view.affected and len(found) < MOST_FINDINGS:
         opinions = _opinions(rest, own)
         chosen = choose(opinions) or unexplained.judge_pair(rest)
         if chosen.cause is Cause.UNEXPLAINED and found:
             break
-        named = _finding(rest, chosen, opinions)
+        named = _finding(rest, chosen, opinions, before)
         again = next((n for n in found if n.finding.cause is chosen.cause), None)
         if again is not None and (not chosen.holds or named.missing):
             break
@@ -122,6 +125,7 @@ def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[NamedFinding, ...]
             found[found.index(again)] = replace(again, loss=again.loss + named.loss, keys=again.keys | named.keys)
             break
         found.append(named)
+        before += (chosen,) if chosen.adds else ()
         done = set(chosen.cells) & {p.key for p in rest.view.affected}
         if chosen.cause is Cause.UNEXPLAINED or not done:
             break
@@ -193,7 +197,8 @@ def _precedence(opinion: Opinion) -> float:
     return found.precedence if found else 50.0
 
 
-def _finding(pair: Pair, chosen: Opinion, opinions: Sequence[Opinion]) -> NamedFinding:
+def _finding(pair: Pair, chosen: Opinion, opinions: Sequence[Opinion], before: Sequence[Opinion]) -> NamedFinding:
+    """``before``: what was named of the pair already and adds to every other limit."""
     view = pair.view
     worst = view.affected[0]
     mine = [p for p in view.affected if p.key in chosen.cells]
@@ -205,7 +210,7 @@ def _finding(pair: Pair, chosen: Opinion, opinions: Sequence[Opinion]) -> NamedF
     if chosen.model is not None and not chosen.rows:
         rows = rows_of(pair, chosen.model, mine)
         chosen = replace(chosen, rows=rows, strength=min(chosen.strength, cover(rows, mine, view.layer.name)))
-    named = _named(pair.case, view.layer.name, chosen, standing(opinions), missing, separation(view), out)
+    named = _named(pair.case, view.layer.name, chosen, standing(opinions), missing, separation(view), out, before)
     finding = named.finding.model_copy(
         update={
             "effect": worst.comparison.iops,
@@ -253,8 +258,12 @@ def _named(
     missing: list[str],
     apart: float,
     out: list[RuledOut],
+    before: Sequence[Opinion] = (),
 ) -> NamedFinding:
     known = fate(layer, chosen.cause.value, case.tried)
+    # What a limit that is named already gives by itself shows no second one.
+    told_by_others = [t for t in known.telling if any(_gives(case, o, layer, t) for o in before)]
+    known = replace(known, telling=tuple(t for t in known.telling if t not in told_by_others))
     shape = chosen.model is not None and chosen.weight is Weight.SUGGESTED
     one_row = shape and len(chosen.cells) == 1
     if one_row:
@@ -293,6 +302,12 @@ def _named(
     blocking = tuple(missing) if chosen.cause is not Cause.UNEXPLAINED or len(kinds) < 2 else ()
     gone = chosen.cause is Cause.UNEXPLAINED and any(_fell(layer, r.cause, case) for r in out)
     return NamedFinding(finding, blocking, 0.0, frozenset(), alive, withdrawn=gone, one_row=one_row)
+
+
+def _gives(case: Case, opinion: Opinion, layer: str, tried: Tried) -> bool:
+    """Whether the outcome may be what this cause alone brings about."""
+    mine = predicted(case, opinion, layer, tried.experiment)
+    return mine is not None and holds(mine, measured(tried, mine.metric)) is not False
 
 
 def _unseen(case: Case, layer: str, keys: frozenset[str]) -> bool:
