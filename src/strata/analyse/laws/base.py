@@ -18,8 +18,8 @@ NOISE = 0.05
 
 
 Answers = Iterator[Flag | None]
-"""What a law finds in a table. None wherever it had the figures that it needs: where it gives nothing at all, it could
-not be asked."""
+"""What a law finds in a table or a run. None wherever it had the figures that it needs: where it gives nothing at all,
+it could not be asked."""
 
 
 def flag(row: Row | None, reason: str, next_step: str = "", **more: Any) -> Flag:
