@@ -19,6 +19,7 @@ from types import ModuleType
 
 from strata.errors import UsageError
 from strata.formats.results import plain_table
+from strata.formats.results._measured import begun
 from strata.formats.results.source import HEAD_MOST, STREAM_MOST, Misread, Source
 from strata.model.imported import Imported
 from strata.model.plugins import modules
@@ -89,8 +90,11 @@ def read_result(source: Source) -> Imported:
         raise Misread(f"it does not have the form of {one.title} ({type(e).__name__}: {str(e)[:200]})") from e
     if not found.cells and not found.counters:
         raise Misread(f"it is {one.title}, and nothing was measured in it", None)
+    started = found.started_unix_ns
+    if started is None:
+        started = min((s.t_ns[0] for s in found.counters), default=begun(found.cells))
     notes = (*source.notes, *found.notes)
-    return found.model_copy(update={"format": one.name, "notes": notes})
+    return found.model_copy(update={"format": one.name, "notes": notes, "started_unix_ns": started})
 
 
 def _looks_like(source: Source) -> str:

@@ -76,7 +76,7 @@ def reports(source: Source, tool: str) -> Imported:
     series = sampled.series({"tool": tool})
     return Imported(
         format=NAME, tool=tool, host=host[:256], system=system, counters=series, notes=tuple(notes),
-        left_out=tuple(left), started_unix_ns=min((s.t_ns[0] for s in series), default=None),
+        left_out=tuple(left),
     )  # fmt: skip
 
 

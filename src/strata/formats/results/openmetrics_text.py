@@ -71,7 +71,6 @@ def read(source: Source) -> Imported:
     series = sampled.series({"tool": "prometheus"}, _prometheus.grows)
     return Imported(
         format=NAME, tool="Prometheus", host=_prometheus.host_of(instances), counters=series, left_out=tuple(left),
-        started_unix_ns=min((s.t_ns[0] for s in series), default=None),
     )  # fmt: skip
 
 
