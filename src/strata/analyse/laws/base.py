@@ -49,7 +49,6 @@ class RunView:
     memory: int | None = None
 
     def of(self, cell: CellSummary) -> CellRounds:
-        """The rounds of a cell."""
         return self.rounds[(cell.layer, cell.workload.key)]
 
 

@@ -23,7 +23,6 @@ NEXT = "Build with --release and measure again."
 
 
 def of_run(run: RunView) -> Answers:
-    """One for the run."""
     if any(r.result is not None and r.result.debug_build for c in run.rounds.values() for r in c.results):
         text = "the engine is a debug build: its own slowness is part of every time; build with --release"
         yield colour(text)

@@ -23,7 +23,6 @@ NEXT = "Remove what keeps the file in memory, or request the caching that was in
 
 
 def of_run(run: RunView) -> Answers:
-    """A cold cache that was not cold, a warm one that was not warm, a flag that was not in force."""
     for cell in run.rounds.values():
         states = [r.result.caching for r in cell.results if r.result is not None and r.result.caching is not None]
         departing = [s for s in states if s.departures]

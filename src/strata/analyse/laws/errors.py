@@ -26,7 +26,6 @@ NEXT = "Fix what the message names, then measure again."
 
 
 def check(table: Table) -> Answers:
-    """Rows with I/Os that failed, or that moved less than was asked."""
     for key, words in (("errors", "failed"), ("short", "moved fewer bytes than asked")):
         for row in measured(table, key):
             yield None
@@ -36,7 +35,6 @@ def check(table: Table) -> Answers:
 
 
 def of_run(run: RunView) -> Answers:
-    """Cells with errors, also those that gave no figure at all."""
     for cell in run.rounds.values():
         parts = [f"{units.count(cell.errors)} I/Os failed"] if cell.errors else []
         if cell.failed:

@@ -37,7 +37,6 @@ def ceiling(generator: Generator | None, key: str) -> float | None:
 
 
 def of_run(run: RunView) -> Answers:
-    """Cells from half of the ceiling on."""
     for cell in run.cells:
         top = ceiling(run.generator, cell.workload.key)
         if top is None or top <= 0 or (share := cell.iops.value / top) < HEADROOM_COLOUR:

@@ -24,7 +24,6 @@ NEXT = "Point every layer at the same file or device."
 
 
 def of_run(run: RunView) -> Answers:
-    """Layers without a proof."""
     if run.data is None:
         return
     for layer in run.plan.stack.layers:

@@ -30,7 +30,6 @@ SLOTS_FULL = 0.5
 
 
 def of_run(run: RunView) -> Answers:
-    """Open-loop cells that fell short."""
     for cell in run.cells:
         arrival = cell.workload.arrival
         if not isinstance(arrival, OpenLoop):

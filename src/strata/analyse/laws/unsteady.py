@@ -33,7 +33,6 @@ BURST = 100.0
 
 
 def of_run(run: RunView) -> Answers:
-    """Cells that drift, fall off a cliff or spread."""
     for cell in run.cells:
         message = _unsteady(run.of(cell), run.noise)
         if message is not None:

@@ -39,7 +39,6 @@ class _Record:
 
 
 def recognise(head: str) -> bool:
-    """Its first line."""
     return begins(head, r"^# darshan log version: \d")
 
 

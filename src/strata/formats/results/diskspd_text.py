@@ -31,7 +31,6 @@ ROWS_MOST = 20_000
 
 
 def recognise(head: str) -> bool:
-    """Its heads of results and of sections."""
     if begins(head, r"^[ \t]*Results for (timespan|job) +\d+:"):
         return True
     return begins(head, r"^[ \t]*(Total|Read|Write) IO\s*$") and begins(head, r"^[ \t]*thread\s*\|\s*bytes\s*\|")
@@ -93,7 +92,6 @@ class _Reader:
         self._cpu: list[str] = []
 
     def take(self, number: int, line: str) -> None:
-        """The next line."""
         if (found := _RESULTS.match(line)) is not None:
             room(self.found, SPANS_MOST, "time spans", number)
             self.found.append(_Found(int(found[1]), number))

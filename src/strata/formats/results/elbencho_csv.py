@@ -15,7 +15,6 @@ NAME, TITLE, ORDER = "elbencho-csv", "elbencho's CSV (--csvfile)", 34
 
 
 def recognise(head: str) -> bool:
-    """Its heads."""
     return begins(head, r"^(?:[^\n,]{1,40},){0,20}operation,time ms \[first\],time ms \[last\],")
 
 

@@ -20,7 +20,6 @@ _HEADS = {
 
 
 def recognise(head: str) -> bool:
-    """A phase and what was done of it."""
     return '"phase_type"' in head and '"config"' in head
 
 

@@ -23,7 +23,6 @@ _MS = units.NS_PER_S // 1000
 
 
 def recognise(head: str) -> bool:
-    """Its heads."""
     return begins(head, rf"^(?:ISO Date,)?(?:Label,)?{_HEAD}")
 
 

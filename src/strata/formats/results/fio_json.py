@@ -32,7 +32,6 @@ _NEVER = 1 << 63
 
 
 def recognise(head: str) -> bool:
-    """A version of fio, or jobs with names."""
     return re.search(r'"fio version"\s*:', head) is not None or (
         '"jobs"' in head and '"jobname"' in head and "{" in head
     )
@@ -147,8 +146,6 @@ def _jobs(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 class _Reader:
-    """One document."""
-
     def __init__(
         self, document: Mapping[str, Any], lines: _Lines | None, line: int, notes: list[str], left: list[str]
     ) -> None:

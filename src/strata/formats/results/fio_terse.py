@@ -29,7 +29,6 @@ LINES_MOST = 100_000
 
 
 def recognise(head: str) -> bool:
-    """A line with a version, a name, a group and an error."""
     return begins(head, _LINE.pattern)
 
 

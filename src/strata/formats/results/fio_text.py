@@ -45,7 +45,6 @@ JOBS_MOST = 10_000
 
 
 def recognise(head: str) -> bool:
-    """The head of a job's results, or of its settings."""
     return begins(head, r"^.{1,256}: \(groupid=\d+, jobs=\d+\): err=") or (
         begins(head, r"^.{1,256}: \(g=\d+\): rw=\w+, ?bs=") and begins(head, r"^fio-\d")
     )

@@ -47,7 +47,6 @@ class _Tag:
 
 
 def recognise(head: str) -> bool:
-    """Its head, or a line of it."""
     return begins(head, r"^#\[Histogram log format version") or begins(head, rf"^{_LINE.pattern}")
 
 

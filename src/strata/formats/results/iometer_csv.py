@@ -25,7 +25,6 @@ SPECIFICATIONS_MOST = 1000
 
 
 def recognise(head: str) -> bool:
-    """The heads of its results."""
     return begins(head, rf"^{_HEAD}") or begins(head, r"^'TEST SETUP =====")
 
 

@@ -18,7 +18,6 @@ _ACCESS = re.compile(r'"access"\s*:\s*"(?:write|read)"')
 
 
 def recognise(head: str) -> bool:
-    """Its command line, tests and results."""
     return '"Command line"' in head and '"tests"' in head and '"Results"' in head
 
 

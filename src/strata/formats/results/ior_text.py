@@ -21,7 +21,6 @@ _OPTION = re.compile(r"^\s{0,16}([A-Za-z][\w /-]{0,40}?) *[:=] ?(.*)$")
 
 
 def recognise(head: str) -> bool:
-    """Its first line."""
     return begins(head, _FIRST.pattern)
 
 

@@ -24,7 +24,6 @@ REPORTS_MOST = 1_000_000
 
 
 def recognise(head: str) -> bool:
-    """A table of devices with columns of iostat."""
     return begins(head, r"^Device:?\s.*(?:tps|r/s|%util)") and not begins(head, r"^\d\d:\d\d:\d\d.*\bDEV\b")
 
 

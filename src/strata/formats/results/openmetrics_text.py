@@ -27,7 +27,6 @@ _MILLISECONDS = 1e11
 
 
 def recognise(head: str) -> bool:
-    """A type of a metric, or a line of a dump."""
     return begins(
         head, rf"^# TYPE {_NAME} (?:counter|gauge|histogram|summary|untyped|unknown|info|stateset)"
     ) or begins(head, r'^\{__name__="[^"\n]{1,256}"')

@@ -25,7 +25,6 @@ COLUMNS_MOST = 20_000
 
 
 def recognise(head: str) -> bool:
-    """The mark of its head."""
     return head.lstrip("\ufeff \n")[:20].lstrip('"').startswith("(PDH-CSV 4.0")
 
 

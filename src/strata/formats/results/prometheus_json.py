@@ -13,7 +13,6 @@ NAME, TITLE, ORDER = "prometheus-json", "Prometheus' JSON (query_range)", 102
 
 
 def recognise(head: str) -> bool:
-    """Its status and the type of its result."""
     return '"resultType"' in head and '"status"' in head
 
 

@@ -22,7 +22,6 @@ _LINE = re.compile(r"^(\d\d:\d\d:\d\d(?: [AP]M)?)\s+(\S+)\s+(.*)$")
 
 
 def recognise(head: str) -> bool:
-    """Columns of disks after a time, or the head of sadf."""
     return begins(head, r"^\d\d:\d\d:\d\d(?: [AP]M)?\s+DEV\s+tps") or begins(
         head, r"^# hostname;interval;timestamp;DEV;"
     )

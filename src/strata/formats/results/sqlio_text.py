@@ -26,7 +26,6 @@ CELLS_MOST = 10_000
 
 
 def recognise(head: str) -> bool:
-    """Its line of version, or its heads of figures."""
     return begins(head, r"^sqlio v\d") or (begins(head, r"^CUMULATIVE DATA:") and begins(head, r"^IOs/sec:"))
 
 

@@ -21,7 +21,6 @@ _PROCESSORS = ("user", "nice", "system", "iowait", "steal", "idle")
 
 
 def recognise(head: str) -> bool:
-    """Its outer key."""
     return '"sysstat"' in head and '"hosts"' in head
 
 

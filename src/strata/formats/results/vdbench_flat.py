@@ -21,7 +21,6 @@ _WHEN = re.compile(r"(\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)-(\S{1,8})")
 
 
 def recognise(head: str) -> bool:
-    """Its heads."""
     return begins(head, _HEAD)
 
 

@@ -31,7 +31,6 @@ _LOOP = re.compile(r"\b(threads|xfersize|rdpct|seekpct|rhpct|whpct)=([\w.]{1,20}
 
 
 def recognise(head: str) -> bool:
-    """The first line of its heads, or of a run."""
     return begins(head, _HEAD.pattern)
 
 
