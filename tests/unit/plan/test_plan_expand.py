@@ -12,7 +12,10 @@ from strata.model.plan import Plan
 from strata.model.rw import Rw
 from strata.model.stack import Layer, Stack
 from strata.model.workload import ClosedLoop, OpenLoop, Workload
-from strata.plan import DIAGNOSE, Schedule, expand, new_id, plan_rows
+from strata.plan.cost import plan_rows
+from strata.plan.expand import Schedule, expand
+from strata.plan.ident import new_id
+from strata.plan.workloads import DIAGNOSE
 from strata.units import GIB, MIB
 
 DISK, FS, SHARE = "disk", "file system", "share"
