@@ -15,7 +15,6 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
 
 from strata.errors import UsageError
 from strata.formats.results import plain_table
@@ -57,11 +56,8 @@ class Format:
 @functools.cache
 def formats() -> tuple[Format, ...]:
     """Every format, in the order in which they are asked."""
-    return tuple(sorted(map(_format, modules(sys.modules[__name__], "NAME")), key=lambda f: f.order))
-
-
-def _format(module: ModuleType) -> Format:
-    return Format(module.NAME, module.TITLE, module.ORDER, module.recognise, module.read)
+    found = modules(sys.modules[__name__], "NAME")
+    return tuple(sorted((Format(m.NAME, m.TITLE, m.ORDER, m.recognise, m.read) for m in found), key=lambda f: f.order))
 
 
 def recognised(source: Source) -> Format:
