@@ -24,7 +24,7 @@ from nbd_peers import need, theirs
 from strata.engine import Timing, build_job, fill, run_job
 from strata.engine.layout import file_segments
 from strata.errors import RunFailed, UsageError
-from strata.formats import fio_command
+from strata.formats.fio import fio_command
 from strata.host import testfile
 from strata.host.mark import header_bytes
 from strata.model import histogram

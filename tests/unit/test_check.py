@@ -12,7 +12,7 @@ from strata.analyse.laws import laws
 from strata.analyse.of_table import PROTOCOLS, ladder_of
 from strata.app.check import check_run
 from strata.errors import Exit, StrataError, UsageError
-from strata.formats import read_table
+from strata.formats.table import read_table
 from strata.model.analysis import Equivalence
 from strata.model.plan import Plan
 from strata.model.result import CellResult

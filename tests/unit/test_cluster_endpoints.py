@@ -20,7 +20,7 @@ from strata.engine.fio.stream import Stream
 from strata.engine.job import build_job
 from strata.engine.remote_file import ADDRESSES
 from strata.errors import RunFailed, UsageError
-from strata.formats import fio_command
+from strata.formats.fio import fio_command
 from strata.host import registry
 from strata.host.libraries.answering import QUESTIONS
 from strata.host.libraries.store import load

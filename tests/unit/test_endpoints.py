@@ -7,7 +7,7 @@ import pytest
 from strata.engine.fio.command import refusals
 from strata.engine.job import Timing, build_job
 from strata.errors import UsageError
-from strata.formats import fio_command
+from strata.formats.fio import fio_command
 from strata.model.caching import check, refusal
 from strata.model.endpoint import CLUSTER, REMOTE, Endpoint, EndpointKind, is_loopback
 from strata.model.plan import Segment

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from analyse.material import engine_result, workload
 
-from strata.analyse.series import course_of
+from strata.analyse.series.course import course_of
 from strata.model import histogram
 from strata.model.regime import last_regime
 from strata.model.result import Direction, EngineResult, Interval, IntervalDirection

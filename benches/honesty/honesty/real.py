@@ -13,7 +13,7 @@ from statistics import fmean, median
 from typing import Any
 
 from honesty.rows import Row
-from strata.analyse.series import course_of
+from strata.analyse.series.course import course_of
 from strata.app.measure import measure_endpoint
 from strata.app.opening import opened
 from strata.app.until import BIN_S

@@ -10,8 +10,11 @@ import numpy as np
 
 from honesty.rows import Row
 from honesty.scenes import BIN_S, Floats, Generator, Scene, noise
-from strata.analyse.series import NoisePrior, StoppingRule, course_of, pool, quantile_of
+from strata.analyse.series.course import course_of
 from strata.analyse.series.mean import mean_of
+from strata.analyse.series.prior import NoisePrior, pool
+from strata.analyse.series.quantile import quantile_of
+from strata.analyse.series.until import StoppingRule
 from strata.analyse.stats import centre
 from strata.model.course import Aim, Course, Ending
 from strata.model.result import Interval, IntervalDirection

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from matrixbench.known import BIN_S, DEPTHS, PATTERNS, SIZES, Floats, Medium, Noise, Storage, truth
-from strata.analyse.matrix import Spot, visit_from
+from strata.analyse.matrix.starts import Spot
+from strata.analyse.visit import visit_from
 from strata.run.matrix import Matrix
 
 START_S = 0.15

@@ -90,7 +90,6 @@ def _workload(table: Table, row: Row) -> Workload | None:
 
 
 def workload_of(table: Table, row: Row) -> Workload:
-    """What the row measured."""
     size, depth, threads = (table.figure(row, key) for key in ("size", "depth", "threads"))
     assert size is not None and depth is not None
     return Workload(

@@ -10,8 +10,9 @@ from strata.analyse.conclusions import conclusions_of
 from strata.analyse.laws import ask, ask_run, laws
 from strata.analyse.of_table import ladder_of
 from strata.errors import UsageError
-from strata.formats import numbers_not_read, read_table, table_of_import
 from strata.formats.results import PLAIN_TABLE, Misread, Source, formats, read_result
+from strata.formats.results._table import table_of as table_of_import
+from strata.formats.table import numbers_not_read, read_table
 from strata.host.untrusted import TABLE_MOST, read_text
 from strata.model.figures import Checked, Role, Table
 from strata.store import open_store

@@ -12,7 +12,9 @@ from strata.app.outputs import Seal, write_output
 from strata.app.profiles import jobs_of
 from strata.app.trace import read_open
 from strata.errors import UsageError
-from strata.formats import commands_in, job_of_fio_line, program_of, workload_of_diskspd
+from strata.formats.command_line import commands_in, program_of
+from strata.formats.diskspd_command import workload_of_diskspd
+from strata.formats.fio_job import job_of_fio_line
 from strata.host import untrusted
 from strata.model.base import Value
 from strata.model.profile import Profile, ProfileWorkload

@@ -156,7 +156,7 @@ def outcome_of(run: Run, results: tuple[CellResult, ...]) -> tuple[Analysis, Dia
     from strata.analyse import view_of
     from strata.analyse.laws import check_table
     from strata.diagnose import diagnose
-    from strata.formats import table_of_import
+    from strata.formats.results._table import table_of as table_of_import
     from strata.model.analysis import SAMPLES, Analysis, Check
 
     assert run.imported is not None

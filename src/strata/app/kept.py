@@ -168,7 +168,8 @@ def repeat_commands(run: Run) -> tuple[tuple[str, str], ...]:
     fio's and diskspd's are for one round of a cell, where they have words for it. They need the test file to be there,
     and the servers that Strata had started.
     """
-    from strata.formats import diskspd_line, fio_command
+    from strata.formats.diskspd import diskspd_line
+    from strata.formats.fio import fio_command
 
     lines: list[tuple[str, str]] = []
     if run.environment.called_again:

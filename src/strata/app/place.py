@@ -173,12 +173,10 @@ class Place:
         return self._stats.get(layer)
 
     def segments(self, layer: str) -> tuple[Segment, ...]:
-        """The blocks of the layer."""
         assert self.data is not None
         return self.data.segments[layer]
 
     def pieces(self, layer: str) -> tuple[Piece, ...]:
-        """The one target of the layer."""
         return (Piece(endpoint=self.endpoint(layer), segments=self.segments(layer)),)
 
     def check_still_ours(self, layer: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from strata.errors import UsageError
-from strata.formats import workloads_of_fio_job
+from strata.formats.fio_job import workloads_of_fio_job
 from strata.host.untrusted import TEXT_MOST, WORDS_MOST, read_text
 from strata.host.xdg import config_path
 from strata.model.profile import Profile

@@ -131,11 +131,9 @@ class _Sites:
         self.allow_write = False
 
     def pieces(self, layer: str) -> tuple[Piece, ...]:
-        """What is driven there."""
         return self.by_layer[layer].pieces(layer)
 
     def check_still_ours(self, layer: str) -> None:
-        """As of the layer's targets."""
         self.by_layer[layer].check_still_ours(layer)
 
     def gone(self) -> str | None:

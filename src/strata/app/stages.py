@@ -167,7 +167,7 @@ def _cells_of(run: Run, results: Sequence[CellResult]) -> Iterator[tuple[str, Wo
 def _beside(result: CellResult, counted: Sequence[Series]) -> CellResult:
     """With what other files of the layer counted in its time, where it has no counters of its own; the clocks of both
     are taken to agree. The devices are those of the counters where there is one alone."""
-    from strata.formats import as_ours
+    from strata.formats.counter_sets import as_ours
 
     found = result.result
     if found is None or result.counters or not counted:
@@ -437,7 +437,8 @@ PLACEHOLDER = "file:/TESTFILE"
 
 def _to_do(run: Run, diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
     """The experiment that would tell most, as the commands that run it."""
-    from strata.formats import diskspd_line, fio_command
+    from strata.formats.diskspd import diskspd_line
+    from strata.formats.fio import fio_command
 
     asked = next((f.experiment for f in diagnosis.findings if f.experiment is not None and f.outcome is None), None)
     if asked is None or asked.condition is not Condition.NONE:

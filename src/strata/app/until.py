@@ -28,7 +28,7 @@ class Precise:
     def __init__(self, aim: Aim, earlier: PooledNoise | None = None) -> None:
         # Before the measuring: loading the numerical libraries costs as much processor time as a cell.
         from strata.analyse.pooled import prior_of
-        from strata.analyse.series import StoppingRule
+        from strata.analyse.series.until import StoppingRule
 
         self._aim, self.earlier = aim, earlier
         self._prior = prior_of(earlier)
@@ -53,7 +53,7 @@ class Precise:
 
     def course(self, result: EngineResult) -> Course | None:
         """How it went; None where there is too little to say."""
-        from strata.analyse.series import course_of
+        from strata.analyse.series.course import course_of
 
         ended = self._rule.ended
         if ended is None and result.stop_reason == "runtime":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -172,6 +171,7 @@ def baseline(
     tables.BASELINE.check(context, what)
     from strata.app.history import list_baselines, save_baseline
     from strata.report.history_text import baselines_text
+    from strata.report.json_ import render_part
 
     if what == "list":
         found = list_baselines(store)
@@ -184,9 +184,7 @@ def baseline(
     else:
         found = (save_baseline(name, runs or (), last, note, store, new=what == "save", anyway=anyway),)
     if json:
-        listed = [b.model_dump(mode="json") for b in found]
-        document = {"schema": "strata.baselines/1", "baselines": listed}
-        out(json_module.dumps(document, indent=2, ensure_ascii=False), exact=True)
+        out(render_part("baselines", "baselines", found), exact=True)
         return
     out(baselines_text(found, common.width(), common.color()))
     if what == "show":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as codec
 import sys
 import time
 from typing import Annotated
@@ -66,6 +65,7 @@ def delete(
 ) -> None:
     """Delete runs from the store, with all their results. Runs that a baseline uses are refused."""
     from strata.app.kept import delete_runs, named_runs
+    from strata.report.json_ import render_part
     from strata.report.runs_text import runs_text
 
     found = named_runs(ids, store)
@@ -79,7 +79,6 @@ def delete(
             return
     delete_runs([run.id for run in found], store)
     if json:
-        gone = {"schema": "strata.runs-deleted/1", "deleted": [run.id for run in found]}
-        out(codec.dumps(gone, indent=2), exact=True)
+        out(render_part("runs-deleted", "deleted", [run.id for run in found]), exact=True)
         return
     out("\n".join(f"deleted {run.id}" for run in found))

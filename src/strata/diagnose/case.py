@@ -35,7 +35,6 @@ class Pair:
         return self.fits[0]
 
     def shape(self, name: str) -> Fit:
-        """The fit of one shape."""
         return next(f for f in self.fits if f.shape.value == name)
 
     def lead(self, *names: str) -> float:
@@ -66,7 +65,6 @@ class Station:
     cells: tuple[CellSummary, ...]
 
     def cell(self, key: str) -> CellSummary | None:
-        """The cell of that workload."""
         return next((c for c in self.cells if c.workload.key == key), None)
 
 

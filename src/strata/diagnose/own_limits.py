@@ -76,7 +76,6 @@ class GroundLayer:
         return sum(max(0.0, -h.ratio_log) for h in self.cells) / max(1, len(self.cells))
 
     def limit(self, cause: Cause) -> Limit:
-        """That of a cause."""
         return next(one for one in self.limits if one.cause is cause)
 
     def lead(self, cause: Cause) -> float:
@@ -216,7 +215,6 @@ def _forbidden(cause: Cause) -> Callable[[float, float], float] | None:
 
 
 def of(case: Case, layer: str) -> GroundLayer | None:
-    """That of one layer."""
     return next((one for one in owns(case) if one.station.layer.name == layer), None)
 
 

@@ -94,7 +94,6 @@ class ReferenceComparison:
 
     @cached_property
     def key(self) -> str:
-        """The workload's key."""
         return self.cell.workload.key
 
     @property

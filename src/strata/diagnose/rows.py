@@ -55,7 +55,6 @@ class Predicted:
         return min(1.0, max(0.0, math.log(self.point.x_below / left) / self.point.loss)) if self.point.loss else 0.0
 
     def row(self, view: View) -> FindingRow:
-        """For the finding."""
         return FindingRow(
             cell=view.cell(self.point), measured=self.point.x, low=self.low, high=self.high, share=round(self.share, 3)
         )

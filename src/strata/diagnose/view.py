@@ -30,7 +30,6 @@ class Point:
 
     @property
     def key(self) -> str:
-        """The workload's key."""
         return self.workload.key
 
     @property

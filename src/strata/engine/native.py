@@ -30,7 +30,6 @@ class NativeEngine:
     name = "native"
 
     def identity(self) -> dict[str, Any]:
-        """The build."""
         return {"name": self.name, **build_info()}
 
     def refusals(self, endpoint: Endpoint, workload: Workload, segments: Sequence[Segment] = ()) -> list[str]:
@@ -45,7 +44,6 @@ class NativeEngine:
         on_interval: OnInterval | None = None,
         stop_requested: Callable[[], bool] = lambda: False,
     ) -> EngineResult:
-        """As the port has it."""
         if refused := self.refusals(request.endpoint, request.workload):
             where = request.endpoint.uri
             raise UsageError("the native engine cannot run this workload on", where, "; ".join(refused), TAKE_FIO)

@@ -13,7 +13,7 @@ from strata.model.placement import Placement
 
 def _fio() -> Engine:
     # Here, not above: who does not ask for it need not load all that drives and reads it.
-    from strata.engine.fio import FioEngine
+    from strata.engine.fio.engine import FioEngine
 
     return FioEngine()
 

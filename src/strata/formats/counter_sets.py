@@ -17,7 +17,6 @@ from strata.model.series import Series, SeriesKind
 
 TOTALS = frozenset({"_total", "all", "", "0,_total"})
 """How tools call the sum over all processors."""
-SECTOR = 512
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,6 @@ def _disk(counter: Counter, scale: float = 1.0, *, rest: bool = False) -> tuple[
 
 def _card(counter: Counter, direction: str) -> tuple[Meaning, ...]:
     return (Meaning(counter, labels={"direction": direction}),)
-
-
-def _mode(name: str, scale: float = 0.01) -> tuple[Meaning, ...]:
-    return (Meaning(cpu.SECONDS, scale, {"mode": name}),)
 
 
 _MODES = ("user", "system", "iowait", "steal", "idle")
@@ -68,7 +63,7 @@ SYSSTAT = {
     "rkB": _disk(blockdev.READ_BYTES, units.KIB), "wkB": _disk(blockdev.WRITE_BYTES, units.KIB),
     "aqu-sz": _disk(blockdev.WEIGHTED_SECONDS), "%util": _disk(blockdev.IO_SECONDS, 0.01),
     "util": _disk(blockdev.IO_SECONDS, 0.01), "util-percent": _disk(blockdev.IO_SECONDS, 0.01),
-    **{f"{percent}{mode}": _mode(mode) for percent in ("%", "") for mode in _MODES},
+    **{f"{percent}{mode}": (Meaning(cpu.SECONDS, 0.01, {"mode": mode}),) for percent in ("%", "") for mode in _MODES},
 }  # fmt: skip
 """By column, behind the name of the tool (iostat, sar, sadf)."""
 _TOOLS = ("iostat", "sar", "sadf")

@@ -52,7 +52,6 @@ def note(name: str) -> None:
 
 
 def forget(name: str) -> None:
-    """It is gone."""
     base = state_dir_if_there()
     if base is not None:
         with contextlib.suppress(OSError):

@@ -17,9 +17,6 @@ from strata.host.atomic_write import directory
 from strata.host.heldfile import HeldFile
 from strata.host.mark import MARK_BYTES, Mark, header_bytes, read_mark, read_mark_fd
 
-DATA_OFFSET = units.MIB
-"""Where a workload should begin: behind the mark, and aligned to every usual stripe, page and erase block."""
-
 
 def new(path: Path | str, size: int) -> HeldFile:
     """Makes a file of ``size`` bytes (mark included), its blocks reserved but not written, and registers it.

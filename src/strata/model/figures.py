@@ -212,7 +212,6 @@ class Table(Value):
     figures: dict[str, Figure] = {}
 
     def of(self, role: Role) -> tuple[Row, ...]:
-        """The rows of one role."""
         return tuple(r for r in self.rows if r.role is role)
 
     def word(self, row: Row, key: str) -> str | None:

@@ -32,7 +32,6 @@ class WriteRound(Value):
 
     @property
     def bytes_per_second(self) -> float:
-        """Its rate."""
         return self.bytes / self.seconds if self.seconds else 0.0
 
 

@@ -41,7 +41,6 @@ class Column:
 
     @property
     def unit(self) -> str:
-        """The counter's unit."""
         return self.counter.unit
 
     @property

@@ -63,7 +63,6 @@ class ReportedCell(CellSummary):
 
     @classmethod
     def of(cls, found: CellSummary) -> ReportedCell:
-        """The cell with its keys."""
         key = found.workload.key
         return cls(**dict(found), cell=Cell(layer=found.layer, workload=found.workload).key, workload_key=key)
 

@@ -165,7 +165,6 @@ def common_shape(workloads: Iterable[Workload]) -> tuple[str, dict[str, str]]:
 
 
 def build(report: Report) -> Ladder:
-    """The ladder of a report."""
     columns = columns_of(report)
     workloads = measured_workloads(report)
     common, shapes = common_shape(workloads)

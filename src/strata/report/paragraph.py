@@ -19,7 +19,6 @@ CONSIDERED = 3
 
 
 def paragraph(analysis: Analysis, diagnosis: Diagnosis) -> str:
-    """The whole of it."""
     verdict, own = diagnosis.verdict, answer.own(diagnosis)
     lost = loss(analysis, diagnosis)
     said = [

@@ -99,7 +99,6 @@ def _errno(number: int) -> str:
 
 
 def _fault(f: Fault, r: Verified) -> str:
-    """One fault in words."""
     sectors = r.block_bytes // r.sector_bytes
 
     def part(count: int | None) -> str:

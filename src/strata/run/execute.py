@@ -218,7 +218,6 @@ class SingleStep:
         (self._step,), (self._cell,) = plan.steps, plan.cells
 
     def handle(self, event: Event) -> tuple[Instruction, ...]:
-        """What to do now."""
         match event:
             case Started():
                 return (Measure(self._step, self._cell),)

@@ -67,7 +67,6 @@ class RunMachine:
         self._over: Finish | None = None
 
     def handle(self, event: Event) -> tuple[Instruction, ...]:
-        """What to do now."""
         if self._over is not None:
             return (self._over,)
         match event:

@@ -17,11 +17,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from strata.analyse.matrix import Filled, Spot, Theta, Visit, VisitRequest, seen_once, table_of, visit_requests
 from strata.analyse.matrix.needed import still
+from strata.analyse.matrix.next import VisitRequest, seen_once, visit_requests
 from strata.analyse.matrix.predict import predict
-from strata.analyse.matrix.starts import plausible
+from strata.analyse.matrix.starts import Spot, plausible
+from strata.analyse.matrix.table import Filled, Theta, table_of
 from strata.analyse.pooled import pooled
+from strata.analyse.visit import Visit
 from strata.model.matrix import BudgetPrediction, HeldOut, Known
 from strata.model.noise import PooledNoise
 

@@ -68,7 +68,6 @@ class Visits:
         return self._ask.seconds
 
     def handle(self, event: Event) -> tuple[Instruction, ...]:
-        """What to do now."""
         match event:
             case Started() | Ready():
                 return self._next()

@@ -9,7 +9,7 @@ import pytest
 
 from strata.analyse.again import FEWEST, Earlier, with_earlier
 from strata.analyse.pooled import prior_of
-from strata.analyse.series import mean_of
+from strata.analyse.series.mean import mean_of
 from strata.model.noise import PooledNoise
 
 BINS, BIN_S = 20, 0.1

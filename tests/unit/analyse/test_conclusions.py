@@ -9,7 +9,7 @@ import pytest
 from strata.analyse.conclusions import conclusions_of
 from strata.analyse.laws import check_table
 from strata.app.check import check_file
-from strata.formats import read_table
+from strata.formats.table import read_table
 from strata.model.figures import Conclusion, Standing
 from strata.model.finding import Cause
 from strata.report.check_text import check_text

@@ -7,14 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from strata.analyse.matrix import Spot, Visit, gp, seen_once, table_of, visit_requests
+from strata.analyse.matrix import gp
 from strata.analyse.matrix.bound import fitted
 from strata.analyse.matrix.needed import still
+from strata.analyse.matrix.next import seen_once, visit_requests
 from strata.analyse.matrix.predict import predict
-from strata.analyse.matrix.starts import Starts, by_place, plausible, share_below
-from strata.analyse.matrix.table import own_of
+from strata.analyse.matrix.starts import Spot, Starts, by_place, plausible, share_below
+from strata.analyse.matrix.table import own_of, table_of
 from strata.analyse.pooled import cell_noise, correlation, pooled, prior_of, together
-from strata.analyse.visit import visit_from
+from strata.analyse.visit import Visit, visit_from
 from strata.model.matrix import Known
 from strata.model.noise import PooledNoise
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from strata.analyse.series import NoisePrior, StoppingRule, course_of, mean_of, pool, quantile_of, regimes
+from strata.analyse.series import regimes
+from strata.analyse.series.course import course_of
 from strata.analyse.series.longrun import Floats
+from strata.analyse.series.mean import mean_of
+from strata.analyse.series.prior import NoisePrior, pool
+from strata.analyse.series.quantile import quantile_of
 from strata.analyse.series.truncate import ramp_end
+from strata.analyse.series.until import StoppingRule
 from strata.model import histogram
 from strata.model.course import Aim, Ending
 from strata.model.result import Interval, IntervalDirection

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from strata.analyse.laws import check_table
-from strata.formats import numbers_not_read, read_table
+from strata.formats.table import numbers_not_read, read_table
 
 W = "pattern,size [B],depth"
 SLIPS: dict[str, tuple[Any, ...]] = {

@@ -9,7 +9,7 @@ import pytest
 
 from strata.analyse.of_table import ladder_of
 from strata.diagnose import diagnose, propose
-from strata.formats import read_table
+from strata.formats.table import read_table
 from strata.model.analysis import Analysis, CellSummary, Equivalence
 from strata.model.experiment import Tried
 from strata.model.finding import Cause, VerdictKind

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strata.formats import as_ours
-from strata.formats.counter_sets import SYSSTAT, WINDOWS
+from strata.formats.counter_sets import SYSSTAT, WINDOWS, as_ours
 from strata.model.counters.catalogue import catalogue
 from strata.model.series import Series, SeriesKind
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from strata.formats import commands_in, program_of, workload_of_diskspd
-from strata.formats.diskspd_command import DiskspdCommand
+from strata.formats.command_line import commands_in, program_of
+from strata.formats.diskspd_command import DiskspdCommand, workload_of_diskspd
 from strata.model.workload import Workload
 from strata.plan.words import workload_from_words
 

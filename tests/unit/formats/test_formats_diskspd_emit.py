@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from results_of import read_bytes
 
-from strata.formats import diskspd_line, diskspd_words, program_of, workload_of_diskspd
+from strata.formats.command_line import program_of
+from strata.formats.diskspd import diskspd_line, diskspd_words
+from strata.formats.diskspd_command import workload_of_diskspd
 from strata.model.access import ByteRange
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment, clipped

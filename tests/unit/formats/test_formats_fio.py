@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from strata.formats import fio_command
-from strata.formats.fio import job_options
+from strata.formats.fio import fio_command, job_options
 from strata.formats.fio_job import section_of
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
-from strata.plan import workload_from_words
+from strata.plan.words import workload_from_words
 
 MIB = 1 << 20
 WHOLE = (Segment(start=MIB, length=15 * MIB, target=MIB),)

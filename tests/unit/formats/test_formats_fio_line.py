@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from strata.formats import job_of_fio_line, program_of
+from strata.formats.command_line import program_of
+from strata.formats.fio_job import job_of_fio_line
 
 
 def read(line: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:

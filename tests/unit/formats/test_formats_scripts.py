@@ -15,7 +15,8 @@ from tree_sitter import Language, Parser
 
 from strata.app.emit import emit
 from strata.errors import SafetyRefusal, UsageError
-from strata.formats import commands_in, program_of, workload_of_diskspd
+from strata.formats.command_line import commands_in, program_of
+from strata.formats.diskspd_command import workload_of_diskspd
 from strata.formats.scripts import forms
 from strata.formats.scripts.powershell import quoted
 from strata.model.workload import Workload

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from results_of import read_bytes
 
-from strata.formats import table_of_import
 from strata.formats.results import Misread
+from strata.formats.results._table import table_of as table_of_import
 from strata.model.figures import Table
 
 TEXT = (Path(__file__).resolve().parents[2] / "data" / "laws" / "fio.json").read_text()

@@ -9,8 +9,8 @@ from results_of import read_bytes, source_of
 
 from strata.app.imported_run import ImportedAs, with_workloads
 from strata.app.imports import import_paths
-from strata.formats import read_table
 from strata.formats.results import Misread, Source, read_result, recognised
+from strata.formats.table import read_table
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -12,7 +12,9 @@ from strata.model.plan import Plan
 from strata.model.rw import Rw
 from strata.model.stack import Layer, Stack
 from strata.model.workload import ClosedLoop, OpenLoop, Workload
-from strata.plan import DIAGNOSE, Schedule, expand, new_id, plan_rows
+from strata.plan.expand import Schedule, expand
+from strata.plan.ident import new_id
+from strata.plan.workloads import DIAGNOSE
 from strata.units import GIB, MIB
 
 DISK, FS, SHARE = "disk", "file system", "share"
@@ -118,25 +120,6 @@ def test_only_the_writing_share_counts_and_an_asked_rate_bounds_it():
 def test_a_plan_with_nothing_to_run_writes_nothing():
     plan = make(DIAGNOSE[-3:], (DISK,), read_only_layers=(DISK,))
     assert (plan.steps, plan.seconds, plan.bytes_written) == ((), 0, 0)
-
-
-def test_rows_add_up_to_the_plan():
-    plan = make(read_only_layers=(DISK,))
-    rows = plan_rows(plan)
-    assert [r.layer for r in rows] == [DISK, FS, SHARE]
-    assert sum(r.steps for r in rows) == len(plan.steps)
-    assert sum(r.seconds for r in rows) == pytest.approx(plan.seconds)
-    assert sum(r.bytes_written for r in rows) + plan.file_size == plan.bytes_written
-    disk = rows[0]
-    assert (disk.cells, len(disk.skipped), disk.bytes_written) == (5, 4, 0)
-    assert disk.bytes_read > 0
-    assert all("read-only" in reason for _, reason in disk.skipped)
-
-
-def test_rows_of_a_layer_where_everything_is_skipped():
-    plan = make(DIAGNOSE[-3:], (DISK,), read_only_layers=(DISK,))
-    (row,) = plan_rows(plan)
-    assert (row.cells, row.steps, row.seconds, row.bytes_read) == (0, 0, 0, 0)
 
 
 def test_all_problems_are_named_at_once():

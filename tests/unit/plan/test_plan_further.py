@@ -22,9 +22,10 @@ from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.result import CellResult, EngineResult
 from strata.model.stack import Layer, Stack
 from strata.model.workload import Sync, Workload
-from strata.plan import DIAGNOSE, Schedule, expand
 from strata.plan.detail import AT_STAKE, ROUNDS_MOST, further_round
+from strata.plan.expand import Schedule, expand
 from strata.plan.screening import LEAST_S, MOST_S, RAMP_S, ROUNDS, SCREENING_S, START_S, lengths
+from strata.plan.workloads import DIAGNOSE
 from strata.run.machine import ProgressTracker
 from strata.units import MIB
 

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from strata.app.profiles import read_jobs
 from strata.errors import UsageError
-from strata.formats import fio_command
+from strata.formats.fio import fio_command
 from strata.model.access import BsShare, BsSplit, ByteRange, Interlocked, Once, Strided, WriteData, Zipf, Zone, Zones
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 from strata.model.rw import Rw
 from strata.model.workload import ClosedLoop, Limits, OpenLoop, Sync, Workload
-from strata.plan import DIAGNOSE, workload_from_words
+from strata.plan.words import workload_from_words
+from strata.plan.workloads import DIAGNOSE
 from strata.units import GIB, KIB, MIB
 
 SPECIAL = (

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from strata.errors import UsageError
 from strata.model.rw import Rw
 from strata.model.workload import ClosedLoop, OpenLoop, Sync, Workload
-from strata.plan import workload_from_words
+from strata.plan.words import workload_from_words
 
 
 def test_fio_words():

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from strata.analyse.matrix import Spot, visit_from
+from strata.analyse.matrix.starts import Spot
+from strata.analyse.visit import visit_from
 from strata.model.matrix import Known
 from strata.run.matrix import Ask, Matrix
 

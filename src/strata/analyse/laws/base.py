@@ -18,8 +18,8 @@ NOISE = 0.05
 
 
 Answers = Iterator[Flag | None]
-"""What a law finds in a table. None wherever it had the figures that it needs: where it gives nothing at all, it could
-not be asked."""
+"""What a law finds in a table or a run. None wherever it had the figures that it needs: where it gives nothing at all,
+it could not be asked."""
 
 
 def flag(row: Row | None, reason: str, next_step: str = "", **more: Any) -> Flag:
@@ -49,7 +49,6 @@ class RunView:
     memory: int | None = None
 
     def of(self, cell: CellSummary) -> CellRounds:
-        """The rounds of a cell."""
         return self.rounds[(cell.layer, cell.workload.key)]
 
 

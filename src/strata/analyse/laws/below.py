@@ -31,7 +31,6 @@ IMPOSSIBLE = 0.10
 
 
 def check(table: Table) -> Answers:
-    """Layers that are faster than what they stand on, and have no reason to be."""
     for row in measured(table, "ratio.below"):
         if row.words.get("bound") == "no":
             continue

@@ -30,7 +30,6 @@ OWN, BELOW, NONE = "own", "below", "none"
 
 
 def check(table: Table) -> Answers:
-    """Files that fit, and reads that never reached the device."""
     for row in table.of(Role.MEASURED):
         file, cache = value(table, row, "file"), value(table, row, "cache")
         caching = table.word(row, "caching")

@@ -15,18 +15,14 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from strata.analyse.laws.base import RunView, colour
-from strata.model.figures import Flag
+from strata.analyse.laws.base import Answers, RunView, colour
 
 NAME, TITLE, ORDER = "caching", "caching requested and in effect", 180
 SAYS = "the cache was not as cold or warm, or a write not as durable, as requested"
 NEXT = "Remove what keeps the file in memory, or request the caching that was in effect."
 
 
-def of_run(run: RunView) -> Iterator[Flag]:
-    """A cold cache that was not cold, a warm one that was not warm, a flag that was not in force."""
+def of_run(run: RunView) -> Answers:
     for cell in run.rounds.values():
         states = [r.result.caching for r in cell.results if r.result is not None and r.result.caching is not None]
         departing = [s for s in states if s.departures]

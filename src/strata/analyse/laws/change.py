@@ -24,7 +24,6 @@ NEXT = "Recalculate it from the two figures."
 
 
 def check(table: Table) -> Answers:
-    """Rows whose reported change is not that of their figures."""
     for row in table.rows:
         if row.role is Role.PLANNED or not {"before", "after"} <= set(row.figures):
             continue

@@ -24,7 +24,6 @@ TOLERANCE = 0.02
 
 
 def check(table: Table) -> Answers:
-    """Rows whose cost is not that of their figures."""
     for row in measured(table, "cost", "busy"):
         clock, cores, size = (value(table, row, k) for k in ("clock", "cores", "size"))
         rates = rate_readings(row.figures.get("rate"))

@@ -25,7 +25,6 @@ ENDS = 0.02
 
 
 def check(table: Table) -> Answers:
-    """Rows whose counts and length give another rate."""
     for row in measured(table, "ios", "seconds", "iops"):
         yield from _against(table, row, "ios", [bounds(table, row, "iops")], "IOPS")
     for row in measured(table, "bytes", "seconds", "rate"):

@@ -20,9 +20,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
 from strata import units
-from strata.analyse.laws.base import RunView, colour
+from strata.analyse.laws.base import Answers, RunView, colour
 from strata.model.counters import clock
-from strata.model.figures import Flag
 from strata.model.plan import round_words
 from strata.model.result import CellResult
 from strata.model.series import Series, SeriesKind
@@ -35,7 +34,7 @@ MOST = 5
 """Events that are told one by one; a clock that is set all the time says it once for all."""
 
 
-def of_run(run: RunView) -> Iterator[Flag]:
+def of_run(run: RunView) -> Answers:
     """One for the run, naming what is absent."""
     if not run.cells:
         return

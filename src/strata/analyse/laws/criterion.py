@@ -29,7 +29,6 @@ LOST = 0.2
 
 
 def check(table: Table) -> Answers:
-    """Said checks that hold in layers which lost a fifth or more."""
     for said in table.of(Role.SAID):
         order = [p.strip() for p in said.words.get("order", "").split(">=") if p.strip()]
         layers: dict[str, dict[str, float]] = {}

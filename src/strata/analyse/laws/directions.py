@@ -26,7 +26,6 @@ TOLERANCE = 0.05
 
 
 def check(table: Table) -> Answers:
-    """Rows whose total of both directions is well above the busier one."""
     for row in measured(table, "wire.total"):
         total = value(table, row, "wire.total") or 0.0
         one_way = _busier(table, row, total) if total > 0 else None

@@ -15,12 +15,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import RunView, colour
+from strata.analyse.laws.base import Answers, RunView, colour
 from strata.model.counters import blockdev
-from strata.model.figures import Flag
 
 NAME, TITLE, ORDER = "discards", "discards beside the workload", 345
 SAYS = "a device discarded blocks beside the measurement"
@@ -30,7 +27,7 @@ SHARE = 0.01
 """Seconds of discards in each second from which they are told."""
 
 
-def of_run(run: RunView) -> Iterator[Flag]:
+def of_run(run: RunView) -> Answers:
     """One for each cell, naming the device that spent most on them."""
     for cell in run.cells:
         if cell.workload.rw.discards:

@@ -26,7 +26,6 @@ SETTINGS = ("size", "depth", "threads")
 
 
 def check(table: Table) -> Answers:
-    """Rows that are called equal to what they stand on, and are not."""
     rows = list(measured(table, "iops"))
     there = {_key(table, r, r.words.get("layer")): r for r in rows}
     for row in rows:

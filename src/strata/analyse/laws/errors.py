@@ -15,11 +15,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
 from strata.analyse.laws.base import Answers, RunView, colour, flag, measured, value
-from strata.model.figures import Flag, Table
+from strata.model.figures import Table
 
 NAME, TITLE, ORDER = "errors", "I/O errors", 150
 SAYS = "I/Os or measurements failed"
@@ -28,7 +26,6 @@ NEXT = "Fix what the message names, then measure again."
 
 
 def check(table: Table) -> Answers:
-    """Rows with I/Os that failed, or that moved less than was asked."""
     for key, words in (("errors", "failed"), ("short", "moved fewer bytes than asked")):
         for row in measured(table, key):
             yield None
@@ -37,8 +34,7 @@ def check(table: Table) -> Answers:
                 yield flag(row, text, column=key, numbers={key: count})
 
 
-def of_run(run: RunView) -> Iterator[Flag]:
-    """Cells with errors, also those that gave no figure at all."""
+def of_run(run: RunView) -> Answers:
     for cell in run.rounds.values():
         parts = [f"{units.count(cell.errors)} I/Os failed"] if cell.errors else []
         if cell.failed:

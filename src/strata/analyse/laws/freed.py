@@ -20,12 +20,10 @@ Source
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import RunView, colour
+from strata.analyse.laws.base import Answers, RunView, colour
 from strata.model.access import Once
-from strata.model.figures import Flag
 from strata.model.plan import Segment, clipped
 from strata.model.workload import Workload
 
@@ -36,7 +34,7 @@ COLOURS = True
 AGAIN = 0.1
 
 
-def of_run(run: RunView) -> Iterator[Flag]:
+def of_run(run: RunView) -> Answers:
     """One for each cell of trims that met too many blocks again."""
     for cell in run.cells:
         w = cell.workload

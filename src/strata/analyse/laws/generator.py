@@ -15,12 +15,9 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from strata import units
-from strata.analyse.laws.base import RunView, colour
+from strata.analyse.laws.base import Answers, RunView, colour
 from strata.model.analysis import Generator
-from strata.model.figures import Flag
 
 NAME, TITLE, ORDER = "generator", "load generator", 90
 SAYS = "the load generator is near its own limit"
@@ -39,8 +36,7 @@ def ceiling(generator: Generator | None, key: str) -> float | None:
     return next((v for k, v in generator.iops.items() if k.partition("-")[2] == shape), None)
 
 
-def of_run(run: RunView) -> Iterator[Flag]:
-    """Cells from half of the ceiling on."""
+def of_run(run: RunView) -> Answers:
     for cell in run.cells:
         top = ceiling(run.generator, cell.workload.key)
         if top is None or top <= 0 or (share := cell.iops.value / top) < HEADROOM_COLOUR:

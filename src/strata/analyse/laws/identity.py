@@ -15,19 +15,15 @@ Source
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from strata.analyse.laws.base import RunView, colour
+from strata.analyse.laws.base import Answers, RunView, colour
 from strata.model.endpoint import EndpointKind
-from strata.model.figures import Flag
 
 NAME, TITLE, ORDER = "identity", "same data", 320
 SAYS = "a layer was not shown to reach the same data"
 NEXT = "Point every layer at the same file or device."
 
 
-def of_run(run: RunView) -> Iterator[Flag]:
-    """Layers without a proof."""
+def of_run(run: RunView) -> Answers:
     if run.data is None:
         return
     for layer in run.plan.stack.layers:

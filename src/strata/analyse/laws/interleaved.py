@@ -25,7 +25,6 @@ NEXT = "Report it as interlocked multi-threaded sequential, and run it with one 
 
 
 def check(table: Table) -> Answers:
-    """Rows of sequential writes by several threads."""
     for row in measured(table, "threads"):
         pattern, threads = (table.word(row, "pattern") or "").partition(",")[0], row.figures["threads"].base
         if pattern:

@@ -32,7 +32,6 @@ _EACH = ("workload", "job", "test", "round", "run")
 
 
 def check(table: Table) -> Answers:
-    """Neighbouring sizes of which the larger is faster."""
     rows = [r for r in measured(table, "iops", "size") if "round" not in r.words]
     allowed = 1 + max(LEAST, noise(table))
     for alike in groups(rows, *_EACH).values():

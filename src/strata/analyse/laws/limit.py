@@ -29,7 +29,6 @@ FAR = 0.7
 
 
 def check(table: Table) -> Answers:
-    """Said rows whose resource is not shown to be full in any series they are of."""
     said = [r for r in table.of(Role.SAID) if "limit" in r.words]
     every = tuple(courses(table)) if said else ()
     for row in said:

@@ -26,7 +26,6 @@ NEXT = "Check for a cache at this end, for more than one link, and the link's re
 
 
 def check(table: Table) -> Answers:
-    """Rows that are faster than their link."""
     for row in given(table):
         link = bounds(table, row, "link")
         if link is None or table.word(row, "caching") == "on":

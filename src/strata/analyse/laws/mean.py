@@ -31,7 +31,6 @@ NEXT = "Check that both are of the same I/Os, in the same unit."
 
 
 def check(table: Table) -> Answers:
-    """Means below or above what the percentiles beside them add up to."""
     for row in table.of(Role.MEASURED):
         if (value(table, row, "rounds") or 1) <= 1:
             yield from _outside(row, *of_row(row))

@@ -30,7 +30,6 @@ NEXT = "State for which figures it holds, and give the others beside them."
 
 
 def check(table: Table) -> Answers:
-    """Said rows whose factor some of the measured rows did not reach."""
     found = tuple(answers(table))
     for said in table.of(Role.SAID):
         claimed = said.figures.get("ratio")

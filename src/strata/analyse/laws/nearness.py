@@ -27,7 +27,6 @@ USED = 0.5
 
 
 def check(table: Table) -> Answers:
-    """Rows that nearness cannot decide, or decides against a resource that is idle."""
     for row in measured(table, "iops"):
         refs = {k.partition(".")[2]: f.base for k, f in row.figures.items() if k.startswith("ref.") and f.base > 0}
         if len(refs) < 2:

@@ -16,11 +16,9 @@ Source
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import RunView, colour
-from strata.model.figures import Flag
+from strata.analyse.laws.base import Answers, RunView, colour
 from strata.model.workload import OpenLoop
 
 NAME, TITLE, ORDER = "overload", "overload", 100
@@ -31,8 +29,7 @@ RATE_SHORT = 0.02
 SLOTS_FULL = 0.5
 
 
-def of_run(run: RunView) -> Iterator[Flag]:
-    """Open-loop cells that fell short."""
+def of_run(run: RunView) -> Answers:
     for cell in run.cells:
         arrival = cell.workload.arrival
         if not isinstance(arrival, OpenLoop):

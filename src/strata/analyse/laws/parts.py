@@ -33,7 +33,6 @@ NEXT = "Find the missing part, or the total that comes from another run."
 
 
 def check(table: Table) -> Answers:
-    """Rows whose parts do not add up."""
     for row in given(table):
         for key in row.figures:
             yield from _within(row, key)

@@ -31,7 +31,6 @@ NEXT = "Omit it, or measure longer."
 
 
 def check(table: Table) -> Answers:
-    """Percentiles out of order, and those with too few I/Os beyond."""
     for row in table.of(Role.MEASURED):
         for suffix in ("", ".read", ".write"):
             points = [(p, k, row) for p, k in _of(row, suffix)]

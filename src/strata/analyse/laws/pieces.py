@@ -36,7 +36,6 @@ def worst(size: float, unit: float, align: float) -> int:
 
 
 def check(table: Table) -> Answers:
-    """Rows whose number of pieces is not that of the worst offset."""
     for row in table.rows:
         told, unit = value(table, row, "pieces"), value(table, row, "unit")
         figure = row.figures.get("size") or row.figures.get("file")

@@ -25,7 +25,6 @@ NEXT = "Check which interrupts and threads run there, and add their time to the 
 
 
 def check(table: Table) -> Answers:
-    """The CPU that is busier than every pinned one."""
     pinned = set(table.words.get("pinned", "").split())
     rows = [r for r in measured(table, "busy") if r.words.get("cpu", "").isdigit()]
     inside = [r for r in rows if r.words["cpu"] in pinned]

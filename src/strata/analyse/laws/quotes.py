@@ -26,7 +26,6 @@ SAYS = "figures quoted together are in no single row"
 
 
 def check(table: Table) -> Answers:
-    """Said rows that stand in no measured row, or only under another unit."""
     rows = table.of(Role.MEASURED)
     known = {k for r in rows for k in r.figures}
     for said in table.of(Role.SAID):

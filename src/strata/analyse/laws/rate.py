@@ -28,7 +28,6 @@ NEXT = "Check the units and the columns of these figures."
 
 
 def check(table: Table) -> Answers:
-    """Rows that disagree with the reading of their column."""
     for column in inference.columns(table):
         yield None
         if len(column.rows) > 2 and column.agree * 2 < len(column.rows):

@@ -25,7 +25,6 @@ PART = 0.5
 
 
 def check(table: Table) -> Answers:
-    """Rows that are too fast to have waited for the platter."""
     for row in given(table):
         rpm, iops = value(table, row, "rpm"), value(table, row, "iops")
         mean = value(table, row, "time.mean") or (units.NS_PER_S / iops if iops else None)

@@ -26,7 +26,6 @@ NEXT = "Measure the first point again, longer, and compare the CPU time per byte
 
 
 def check(table: Table) -> Answers:
-    """Rows that give more than their share of threads over the first of their series."""
     for rows in groups(measured(table, "threads"), "workload").values():
         for _, series in series_of(table, rows):
             yield from _beyond(table, series)

@@ -26,7 +26,6 @@ MOST = 0.5
 
 
 def check(table: Table) -> Answers:
-    """Rows whose deviation is as large as that."""
     for row in measured(table, "iops", "deviation"):
         iops, deviation = value(table, row, "iops") or 0.0, value(table, row, "deviation") or 0.0
         if iops <= 0:

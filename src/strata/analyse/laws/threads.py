@@ -15,13 +15,11 @@ Source
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from strata import units
-from strata.analyse.laws.base import RunView, colour
+from strata.analyse.laws.base import Answers, RunView, colour
 from strata.analyse.rounds import CellRounds
 from strata.model.analysis import THREADS
-from strata.model.figures import Flag
 
 NAME, TITLE, ORDER = THREADS, "threads", 190
 SAYS = "equal threads got unequal service, or ran elsewhere than pinned"
@@ -35,7 +33,7 @@ SIGMAS = 6.0
 """Few I/Os differ by chance; this many standard deviations do not."""
 
 
-def of_run(run: RunView) -> Iterator[Flag]:
+def of_run(run: RunView) -> Answers:
     """Over all rounds, so that what differs by chance from round to round cancels."""
     for cell in run.rounds.values():
         if said := [*_unequal(cell), *_elsewhere(cell)]:

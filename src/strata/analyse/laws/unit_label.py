@@ -23,7 +23,6 @@ SAYS = "a column labelled MB holds MiB"
 
 
 def check(table: Table) -> Answers:
-    """Columns that are binary under a decimal label."""
     for column in inference.columns(table):
         literal = column.rows[0].figures["rate"].readings[0][0]
         if not column.unit:

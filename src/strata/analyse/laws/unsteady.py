@@ -16,16 +16,14 @@ Source
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from strata import units
-from strata.analyse.laws.base import RunView, colour
+from strata.analyse.laws.base import Answers, RunView, colour
 from strata.analyse.noise import interval_rates
 from strata.analyse.rounds import CellRounds
 from strata.model.analysis import UNSTEADY, NoiseFloor
-from strata.model.figures import Flag
 
 NAME, TITLE, ORDER = UNSTEADY, "unsteady", 80
 SAYS = "the rate drifts, drops or varies within a measurement"
@@ -34,8 +32,7 @@ BURST = 100.0
 """From a hundredfold rise on the first third held nothing, or a stall, and a factor would say nothing."""
 
 
-def of_run(run: RunView) -> Iterator[Flag]:
-    """Cells that drift, fall off a cliff or spread."""
+def of_run(run: RunView) -> Answers:
     for cell in run.cells:
         message = _unsteady(run.of(cell), run.noise)
         if message is not None:

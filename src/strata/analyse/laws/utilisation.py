@@ -29,7 +29,6 @@ NEXT = "Find the denominator of the share: cores, directions, servers."
 
 
 def check(table: Table) -> Answers:
-    """Rows in which something is busier than possible."""
     for row in given(table):
         for key in row.figures:
             span = bounds(table, row, key) if key.partition(".")[0] in ("busy", "idle") else None

@@ -33,7 +33,6 @@ SIDES = ("full", "path")
 
 
 def judge_pair(pair: Pair) -> Opinion | None:
-    """See the module."""
     view, slow = pair.view, pair.view.affected
     seen = [(p, w) for p in slow if (w := ready.waiting(p.upper)) is not None]
     if not seen:

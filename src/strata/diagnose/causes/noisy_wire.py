@@ -36,7 +36,6 @@ LEAST_COVER = 0.6
 
 
 def judge_pair(pair: Pair) -> Opinion:
-    """See the module."""
     view, slow = pair.view, pair.view.affected
     if not view.wired:
         return Opinion(CAUSE, False, "this layer has no wire")

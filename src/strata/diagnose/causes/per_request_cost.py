@@ -41,7 +41,6 @@ SIDES = ("far",)
 
 
 def judge_pair(pair: Pair) -> Opinion:
-    """See the module."""
     view, found = pair.view, pair.best
     slow = view.affected
     if (

@@ -40,7 +40,6 @@ LEAST_HELD, MORE_THAN_BELOW, LEAST_COVER = 0.5, 2.0, 0.6
 
 
 def judge_pair(pair: Pair) -> Opinion:
-    """See the module."""
     view, slow = pair.view, pair.view.affected
     known = [(p, q) for p in slow if (q := next((q for q in p.upper.resources.quotas if not q.own), None)) is not None]
     if not known:

@@ -80,7 +80,6 @@ def working(point: Point) -> float | None:
 
 
 def judge_pair(pair: Pair) -> Opinion:
-    """See the module."""
     return _waited_for(pair) or _used_up(pair)
 
 

@@ -42,7 +42,6 @@ PRECEDENCE = 46
 
 
 def judge_pair(pair: Pair) -> Opinion:
-    """See the module."""
     view, slow = pair.view, pair.view.affected
     here = crossing.reads(p.upper for p in view.everything)
     there = crossing.reads(p.lower for p in view.everything)

@@ -44,7 +44,6 @@ ORDER_MATTERS, LEAST_EXCESS, LEAST_PART = 1.3, 0.25, 0.5
 
 
 def judge_pair(pair: Pair) -> Opinion:
-    """See the module."""
     view, slow = pair.view, pair.view.affected
     traced = [(p, both) for p in slow if (both := same_device(p)) is not None]
     if not traced:

@@ -42,7 +42,6 @@ LEAST_CLOSED, MORE_THAN_BELOW, LEAST_COVER = 0.2, 2.0, 0.6
 
 
 def judge_pair(pair: Pair) -> Opinion:
-    """See the module."""
     view = pair.view
     if not view.wired:
         return Opinion(CAUSE, False, "this layer has no wire")

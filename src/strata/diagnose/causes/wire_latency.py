@@ -53,7 +53,6 @@ FIRST_WINDOW = 10 * 1448
 
 
 def judge_pair(pair: Pair) -> Opinion:
-    """See the module."""
     if not pair.view.wired:
         return Opinion(CAUSE, False, "this layer has no wire")
     trip = connections.farther(pair.view)

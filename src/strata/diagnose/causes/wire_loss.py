@@ -48,7 +48,6 @@ LEAST_COVER, IDLE, OWN_DROPS, HAD_ALREADY = 0.6, 0.5, 0.5, 0.5
 
 
 def judge_pair(pair: Pair) -> Opinion:
-    """See the module."""
     view, slow = pair.view, pair.view.affected
     if not view.wired:
         return Opinion(CAUSE, False, "this layer has no wire")

@@ -29,7 +29,6 @@ class FioEngine:
     name = "fio"
 
     def identity(self) -> dict[str, Any]:
-        """Its version."""
         return {"name": self.name, "version": installed().version}
 
     def refusals(self, endpoint: Endpoint, workload: Workload, segments: Sequence[Segment] = ()) -> list[str]:
@@ -42,7 +41,6 @@ class FioEngine:
         on_interval: OnInterval | None = None,
         stop_requested: Callable[[], bool] = lambda: False,
     ) -> EngineResult:
-        """As the port has it."""
         fio = installed()
         where = request.endpoint.uri
         if refused := self.refusals(request.endpoint, request.workload, request.segments):

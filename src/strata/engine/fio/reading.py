@@ -115,7 +115,6 @@ class ReportReader:
 
 
 def result(reading: ReportReader, failed_in_ramp: Failures, told: DriverFacts) -> EngineResult:
-    """All of it as a result."""
     request, now = reading.request, reading.now
     jobs = reading.last["jobs"] if reading.last else []
     stuck = told.stuck

@@ -14,7 +14,6 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write(sheet: Sheet) -> str:
-    """See the module."""
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     out.writerow([column.heading for column in sheet.columns])

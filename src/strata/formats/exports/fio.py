@@ -24,7 +24,6 @@ _EDGES = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
 
 
 def write(runs: Sequence[MeasuredRun]) -> str:
-    """See the module."""
     jobs = [made for of in runs for made in _jobs(of)]
     return document(jobs, max((of.run.created_unix_ns for of in runs), default=0))
 

@@ -11,5 +11,4 @@ NAME, TITLE, TABULAR, JUDGED = "junit", "JUnit XML: laws and baselines as test c
 
 
 def write(runs: Sequence[MeasuredRun]) -> str:
-    """See the module."""
     return junit.document("strata export", [suite for of in runs for suite in of.suites]) + "\n"

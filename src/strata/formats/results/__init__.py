@@ -15,10 +15,10 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
 
 from strata.errors import UsageError
 from strata.formats.results import plain_table
+from strata.formats.results._measured import begun
 from strata.formats.results.source import HEAD_MOST, STREAM_MOST, Misread, Source
 from strata.model.imported import Imported
 from strata.model.plugins import modules
@@ -56,11 +56,8 @@ class Format:
 @functools.cache
 def formats() -> tuple[Format, ...]:
     """Every format, in the order in which they are asked."""
-    return tuple(sorted(map(_format, modules(sys.modules[__name__], "NAME")), key=lambda f: f.order))
-
-
-def _format(module: ModuleType) -> Format:
-    return Format(module.NAME, module.TITLE, module.ORDER, module.recognise, module.read)
+    found = modules(sys.modules[__name__], "NAME")
+    return tuple(sorted((Format(m.NAME, m.TITLE, m.ORDER, m.recognise, m.read) for m in found), key=lambda f: f.order))
 
 
 def recognised(source: Source) -> Format:
@@ -89,8 +86,11 @@ def read_result(source: Source) -> Imported:
         raise Misread(f"it does not have the form of {one.title} ({type(e).__name__}: {str(e)[:200]})") from e
     if not found.cells and not found.counters:
         raise Misread(f"it is {one.title}, and nothing was measured in it", None)
+    started = found.started_unix_ns
+    if started is None:
+        started = min((s.t_ns[0] for s in found.counters), default=begun(found.cells))
     notes = (*source.notes, *found.notes)
-    return found.model_copy(update={"format": one.name, "notes": notes})
+    return found.model_copy(update={"format": one.name, "notes": notes, "started_unix_ns": started})
 
 
 def _looks_like(source: Source) -> str:

@@ -26,7 +26,6 @@ class DiskspdTarget:
     threads: int | None = None
     direct: bool | None = None
     through: bool = False
-    remote_cache: bool = False
     size: int | None = None
     ceiling: float | None = None
     ceiling_bytes: float | None = None

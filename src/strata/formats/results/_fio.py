@@ -13,7 +13,6 @@ from strata.model.figures import Dimension, Figure, exact
 from strata.model.imported import ImportedCell
 
 VERSION = re.compile(r"^(?:fio-)?(\d[\w.-]*)")
-MANY = "its settings are those of the first job of its group (group_reporting)"
 
 
 _ASIDE = frozenset(

@@ -48,6 +48,16 @@ def printed(text: str, unit: str = "", dimension: Dimension = Dimension.PLAIN) -
     )  # fmt: skip
 
 
+def cut(value: float, unit: str = "", dimension: Dimension = Dimension.PLAIN) -> Figure:
+    """A whole number whose fraction was cut off."""
+    return Figure(dimension=dimension, value=value, unit=unit, step=1.0, rounding=Rounding.DOWN)
+
+
+def finely(value: float, unit: str, dimension: Dimension) -> Figure:
+    """A number of six places."""
+    return Figure(dimension=dimension, value=value, unit=unit, step=1e-6, rounding=Rounding.NEAREST)
+
+
 def unix_ns(text: str, form: str) -> int | None:
     """A moment of UTC in that form of `datetime.strptime`; None where it is written otherwise."""
     try:

@@ -14,7 +14,7 @@ from typing import Any
 from strata import units
 from strata.formats.results._measured import printed
 from strata.formats.results._sysstat import time_of
-from strata.formats.results.source import Misread
+from strata.formats.results.source import Misread, room
 from strata.model.figures import Dimension, Figure, exact
 from strata.model.imported import ImportedCell, ImportedInterval, Measured
 
@@ -88,8 +88,7 @@ def add(
         return _cell(run, (int(average[1]), int(average[2])), (sides, both), row, step, n)
     if not interval.isdecimal() or len(interval) > 9:
         raise Misread(f"{interval[:40]!r} is not an interval", n)
-    if len(run.points) >= POINTS_MOST:
-        raise Misread(f"more than {POINTS_MOST} intervals", n)
+    room(run.points, POINTS_MOST, "intervals", n)
     clock = time_of(day_s.partition(".")[0])
     there = sides or ({} if both is None else {"total": both})
     bases = {name: {key: f.base for key, f in m.figures.items()} for name, m in there.items()}

@@ -14,7 +14,6 @@ NAME, TITLE, ORDER = "cifsiostat-text", "cifsiostat's text", 112
 
 
 def recognise(head: str) -> bool:
-    """A table of shares."""
     return begins(head, r"^Filesystem:?\s.*\brops/s\s")
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strata.formats.results._measured import printed
-from strata.formats.results.source import Misread, Source, begins
+from strata.formats.results.source import Misread, Source, begins, room
 from strata.model.figures import Dimension, Figure, exact
 from strata.model.imported import Imported, ImportedCell, Measured
 from strata.units import NS_PER_S
@@ -39,7 +39,6 @@ class _Record:
 
 
 def recognise(head: str) -> bool:
-    """Its first line."""
     return begins(head, r"^# darshan log version: \d")
 
 
@@ -62,11 +61,9 @@ def read(source: Source) -> Imported:
             continue
         one = records.get((rank, record))
         if one is None:
-            if len(records) >= RECORDS_MOST:
-                raise Misread(f"more than {RECORDS_MOST} files", n)
+            room(records, RECORDS_MOST, "files", n)
             one = records[rank, record] = _Record(n, rank, path, system)
-        if len(one.values) >= COUNTERS_MOST:
-            raise Misread(f"more than {COUNTERS_MOST} counters of a file", n)
+        room(one.values, COUNTERS_MOST, "counters of a file", n)
         one.values[counter.removeprefix(f"{_MODULE}_")] = value
     start = said.get("start_time", "")
     began = int(start) * NS_PER_S if start.isdecimal() and len(start) < 11 else None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from strata import units
 from strata.formats.results._diskspd import SPANS_MOST, WHEN, DiskspdTarget, asked_of
 from strata.formats.results._measured import count, printed, unix_ns
-from strata.formats.results.source import Misread, Source, begins
+from strata.formats.results.source import Misread, Source, begins, room
 from strata.model.figures import Dimension, Figure, exact
 from strata.model.imported import Imported, ImportedCell, Measured
 
@@ -31,7 +31,6 @@ ROWS_MOST = 20_000
 
 
 def recognise(head: str) -> bool:
-    """Its heads of results and of sections."""
     if begins(head, r"^[ \t]*Results for (timespan|job) +\d+:"):
         return True
     return begins(head, r"^[ \t]*(Total|Read|Write) IO\s*$") and begins(head, r"^[ \t]*thread\s*\|\s*bytes\s*\|")
@@ -93,10 +92,8 @@ class _Reader:
         self._cpu: list[str] = []
 
     def take(self, number: int, line: str) -> None:
-        """The next line."""
         if (found := _RESULTS.match(line)) is not None:
-            if len(self.found) >= SPANS_MOST:
-                raise Misread(f"more than {SPANS_MOST} time spans", number)
+            room(self.found, SPANS_MOST, "time spans", number)
             self.found.append(_Found(int(found[1]), number))
             self._section, self._chart, self._span = "", [], None
         elif self.found:
@@ -118,8 +115,7 @@ class _Reader:
         elif low.startswith(("warning", "error")):
             self.notes.append(said[:300])
         elif (found := _SPAN.match(line)) is not None:
-            if len(self.asked) >= SPANS_MOST:
-                raise Misread(f"more than {SPANS_MOST} time spans", number)
+            room(self.asked, SPANS_MOST, "time spans", number)
             self._span = self.asked.setdefault(int(found[1]), _Asked())
         elif (own := re.match(r"path: '(.*)'$", said)) is not None:
             self._of_span().targets.append(DiskspdTarget(path=own[1][:256]))
@@ -257,8 +253,7 @@ def read(source: Source) -> Imported:
     readers = [_Reader()]
     for number, line in enumerate(source.text().split("\n"), 1):
         if readers[-1].found and line.lower().startswith("command line:"):
-            if len(readers) >= SPANS_MOST:
-                raise Misread(f"more than {SPANS_MOST} results", number)
+            room(readers, SPANS_MOST, "results", number)
             readers.append(_Reader())
         readers[-1].take(number, line)
     reader, several = readers[0], len(readers) > 1

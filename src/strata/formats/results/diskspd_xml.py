@@ -21,7 +21,6 @@ POINTS_MOST = 100_000
 
 
 def recognise(head: str) -> bool:
-    """Results with a profile of diskspd's."""
     return "<Results>" in head and any(word in head for word in ("<Profile>", "<System>", "<TestTimeSeconds>"))
 
 

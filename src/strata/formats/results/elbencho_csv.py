@@ -7,8 +7,7 @@ is quoted: labels and command lines have no commas, and the command has quotes o
 from __future__ import annotations
 
 from strata.formats.results import _elbencho
-from strata.formats.results._measured import begun
-from strata.formats.results.source import Misread, Source, begins
+from strata.formats.results.source import Source, begins, room, row_of
 from strata.model.figures import Dimension, Figure
 from strata.model.imported import Imported, ImportedCell
 
@@ -16,7 +15,6 @@ NAME, TITLE, ORDER = "elbencho-csv", "elbencho's CSV (--csvfile)", 34
 
 
 def recognise(head: str) -> bool:
-    """Its heads."""
     return begins(head, r"^(?:[^\n,]{1,40},){0,20}operation,time ms \[first\],time ms \[last\],")
 
 
@@ -33,17 +31,14 @@ def read(source: Source) -> Imported:
             continue
         if not line.strip() or not columns:
             continue
-        if len(fields) != len(columns):
-            raise Misread(f"{len(fields)} values for {len(columns)} columns", n)
-        row = {head.strip(): value.strip() for head, value in zip(columns, fields, strict=True)}
+        row = {head.strip(): value.strip() for head, value in row_of(columns, fields, n).items()}
         cell = _elbencho.cell_of(
             row["operation"], row, {"": _figures(row, ""), "rwmix": _figures(row, "rwmix read ")}, n
         )
         if cell is None:
             left[f"phase {row['operation'][:40]}: it counts entries, not I/Os"] = None
             continue
-        if len(cells) >= _elbencho.CELLS_MOST:
-            raise Misread(f"more than {_elbencho.CELLS_MOST} phases", n)
+        room(cells, _elbencho.CELLS_MOST, "phases", n)
         cells.append(cell)
         version = row.get("version", "")[:40]
         commands.add(row.get("command", ""))
@@ -51,7 +46,6 @@ def read(source: Source) -> Imported:
         format=NAME, tool="elbencho", version=version, cells=tuple(cells), left_out=tuple(left)[:20],
         command=commands.pop()[:4096] if len(commands) == 1 else "",
         notes=("MiB are 2^20 bytes; rates and times are whole numbers, cut off",),
-        started_unix_ns=begun(cells),
     )  # fmt: skip
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from strata import parsing
 from strata.formats.results import _elbencho
-from strata.formats.results._measured import begun
-from strata.formats.results.source import Misread, Source, place
+from strata.formats.results.source import Misread, Source, place, room
 from strata.model.figures import Dimension, Figure
 from strata.model.imported import Imported, ImportedCell
 
@@ -21,7 +20,6 @@ _HEADS = {
 
 
 def recognise(head: str) -> bool:
-    """A phase and what was done of it."""
     return '"phase_type"' in head and '"config"' in head
 
 
@@ -41,8 +39,7 @@ def read(source: Source) -> Imported:
         if cell is None:
             left[f"phase {document['phase_type'][:40]}: it counts entries, not I/Os"] = None
             continue
-        if len(cells) >= _elbencho.CELLS_MOST:
-            raise Misread(f"more than {_elbencho.CELLS_MOST} phases", line)
+        room(cells, _elbencho.CELLS_MOST, "phases", line)
         if "histogram" in document["last_done"].get("latency", {}).get("IO", {}):
             left["its histograms: a bucket is a fifth of its value wide"] = None
         cells.append(cell)
@@ -55,7 +52,6 @@ def read(source: Source) -> Imported:
     return Imported(
         format=NAME, tool="elbencho", version=version, cells=tuple(cells), left_out=tuple(left)[:20],
         notes=tuple(notes), command=commands.pop()[:4096] if len(commands) == 1 else "",
-        started_unix_ns=begun(cells),
     )  # fmt: skip
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from strata import units
 from strata.formats.results import _elbencho
-from strata.formats.results._measured import begun, count, counted, whole
+from strata.formats.results._measured import count, counted, whole
 from strata.formats.results._sysstat import moment_of, ns_of
-from strata.formats.results.source import Misread, Source, begins
+from strata.formats.results.source import Misread, Source, begins, room, row_of
 from strata.model.imported import Imported, ImportedCell, ImportedInterval, Measured
 
 NAME, TITLE, ORDER = "elbencho-live", "elbencho's live CSV (--livecsv)", 36
@@ -23,7 +23,6 @@ _MS = units.NS_PER_S // 1000
 
 
 def recognise(head: str) -> bool:
-    """Its heads."""
     return begins(head, rf"^(?:ISO Date,)?(?:Label,)?{_HEAD}")
 
 
@@ -52,10 +51,7 @@ def read(source: Source) -> Imported:
             continue
         if n > ROWS_MOST:
             raise Misread(f"more than {ROWS_MOST} rows", n)
-        fields = line.split(",")
-        if len(fields) != len(columns):
-            raise Misread(f"{len(fields)} values for {len(columns)} columns", n)
-        row = dict(zip(columns, fields, strict=True))
+        row = row_of(columns, line.split(","), n)
         if row["Rank"] != "Total":
             left["rows of single workers"] = None
             continue
@@ -65,15 +61,13 @@ def read(source: Source) -> Imported:
             continue
         at = count(row["RuntimeMS"])
         if not phases or _is_new(phases[-1], row, at, side):
-            if len(phases) >= _elbencho.CELLS_MOST:
-                raise Misread(f"more than {_elbencho.CELLS_MOST} phases", n)
+            room(phases, _elbencho.CELLS_MOST, "phases", n)
             phases.append(_Phase(row["Phase"], row.get("Label", ""), n, row.get("ISO Date", "")))
         _add(phases[-1], row, at, side)
     cells = tuple(cell for phase in phases if (cell := _cell(phase)) is not None)
     return Imported(
         format=NAME, tool="elbencho", cells=cells, left_out=tuple(left)[:20],
         notes=("live statistics say neither block size nor depth; MiB are 2^20 bytes",),
-        started_unix_ns=begun(cells),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from strata import parsing
 from strata.formats.results import _fio
-from strata.formats.results._measured import begun, number, whole
+from strata.formats.results._measured import cut, finely, number, whole
 from strata.formats.results.source import Misread, Source, place
 from strata.model import histogram
 from strata.model.figures import Dimension, Figure, Rounding, exact
@@ -32,7 +32,6 @@ _NEVER = 1 << 63
 
 
 def recognise(head: str) -> bool:
-    """A version of fio, or jobs with names."""
     return re.search(r'"fio version"\s*:', head) is not None or (
         '"jobs"' in head and '"jobname"' in head and "{" in head
     )
@@ -72,13 +71,11 @@ def read(source: Source) -> Imported:
                 f"{len(earlier)} earlier documents are cumulative snapshots of the same jobs (--status-interval)"
             )
     last = documents[-1][1]
-    started = begun(cells)
     return Imported(
         format=NAME,
         tool="fio",
         version=_fio.version_of(last.get("fio version", "")) if last.get("fio version") else "",
         cells=tuple(cells),
-        started_unix_ns=started,
         settings=settings,
         notes=tuple(dict.fromkeys(notes)),
         left_out=tuple(dict.fromkeys(left)),
@@ -149,8 +146,6 @@ def _jobs(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 class _Reader:
-    """One document."""
-
     def __init__(
         self, document: Mapping[str, Any], lines: _Lines | None, line: int, notes: list[str], left: list[str]
     ) -> None:
@@ -229,11 +224,11 @@ class _Reader:
         if said is not None:
             figures["bytes"] = self._bytes(side, said)
         if (iops := number(side, "iops")) is not None:
-            figures["iops"] = exact(iops) if isinstance(side["iops"], float) else _cut(iops, "", Dimension.PLAIN)
+            figures["iops"] = exact(iops) if isinstance(side["iops"], float) else cut(iops)
         if (rate := number(side, "bw_bytes")) is not None:
-            figures["rate"] = _cut(rate, "B/s", Dimension.RATE)
+            figures["rate"] = cut(rate, "B/s", Dimension.RATE)
         elif (rate := number(side, "bw")) is not None:
-            figures["rate"] = _cut(rate, "KiB/s", Dimension.RATE)
+            figures["rate"] = cut(rate, "KiB/s", Dimension.RATE)
         times = _times(side)
         if times.pop("lost", False):
             self.left.append(
@@ -253,18 +248,13 @@ class _Reader:
         if not in_kib:
             return exact(said, Dimension.BYTES)
         self.notes.append("io_bytes is in KiB, as fio before 3.0 prints it: bw × run time says so")
-        return _cut(said, "KiB", Dimension.BYTES)
+        return cut(said, "KiB", Dimension.BYTES)
 
     def _flushes(self, job: Mapping[str, Any]) -> Measured | None:
         side = job.get("sync")
         if not isinstance(side, dict) or not number(side, "total_ios"):
             return None
         return Measured(figures={"ios": exact(number(side, "total_ios") or 0)} | _times(side)["figures"])
-
-
-def _cut(value: float, unit: str, dimension: Dimension) -> Figure:
-    """A whole number whose fraction was cut off."""
-    return Figure(dimension=dimension, value=value, unit=unit, step=1.0, rounding=Rounding.DOWN)
 
 
 def _span(job: Mapping[str, Any]) -> float | None:
@@ -278,7 +268,7 @@ def _cpu(job: Mapping[str, Any]) -> dict[str, Figure]:
     found = {}
     for name, key in (("user", "usr_cpu"), ("system", "sys_cpu")):
         if (share := number(job, key)) is not None:
-            found[name] = Figure(dimension=Dimension.SHARE, value=share, unit="%", step=1e-6, rounding=Rounding.NEAREST)
+            found[name] = finely(share, "%", Dimension.SHARE)
     return found
 
 

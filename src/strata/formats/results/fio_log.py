@@ -42,7 +42,6 @@ _QUANTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 
 
 def recognise(head: str) -> bool:
-    """Its first lines are such lines."""
     whole = head.rpartition("\n")[0] or head
     first = [line for line in whole.split("\n", 12)[:12] if line.strip()]
     if len(head) >= 200_000 and "\n" not in head[:200_000]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from strata.formats.results import _fio
-from strata.formats.results._measured import NUMBER, whole
-from strata.formats.results.source import Misread, Source, begins
-from strata.model.figures import Dimension, Figure, Rounding
+from strata.formats.results._measured import NUMBER, cut, finely, whole
+from strata.formats.results.source import Misread, Source, begins, room
+from strata.model.figures import Dimension
 from strata.model.imported import COMPLETION, Imported, ImportedCell, Measured
 
 NAME, TITLE, ORDER = "fio-terse", "fio's terse output (--minimal)", 50
@@ -29,7 +29,6 @@ LINES_MOST = 100_000
 
 
 def recognise(head: str) -> bool:
-    """A line with a version, a name, a group and an error."""
     return begins(head, _LINE.pattern)
 
 
@@ -43,8 +42,7 @@ def read(source: Source) -> Imported:
             if line.strip() and not cells:
                 left.append(f"line {n}: it is no result: {line.strip()[:60]!r}")
             continue
-        if len(cells) >= LINES_MOST:
-            raise Misread(f"more than {LINES_MOST} results", n)
+        room(cells, LINES_MOST, "results", n)
         cell, said = _cell(line, n)
         cells.append(cell)
         version = said or version
@@ -77,9 +75,7 @@ def _cell(line: str, n: int) -> tuple[ImportedCell, str]:
     shares = {}
     for key, text in zip(("user", "system"), cpu[:2], strict=False):
         if text.endswith("%") and NUMBER.fullmatch(text[:-1]):
-            shares[key] = Figure(
-                dimension=Dimension.SHARE, value=float(text[:-1]), unit="%", step=1e-6, rounding=Rounding.NEAREST
-            )
+            shares[key] = finely(float(text[:-1]), "%", Dimension.SHARE)
     cell = ImportedCell(
         name=name[:256], line=n,
         seconds=max(spans, default=None), sides=found, total=whole(found) if len(found) > 1 else None, cpu=shares,
@@ -94,23 +90,19 @@ def _side(part: list[str], n: int) -> Measured | None:
     if not (kib or iops) or not ms:
         return None
     figures = {
-        "bytes": _cut(kib, "KiB", Dimension.BYTES),
-        "rate": _cut(rate, "KiB/s", Dimension.RATE),
-        "iops": _cut(iops, "", Dimension.PLAIN),
+        "bytes": cut(kib, "KiB", Dimension.BYTES),
+        "rate": cut(rate, "KiB/s", Dimension.RATE),
+        "iops": cut(iops),
     }
     clat, lat = part[8:12], part[12 + _SLOTS : 16 + _SLOTS]
     submit = _number(part[6], n)
     has_lat = _number(lat[2], n) > 0
     times = lat if has_lat else clat
     if (mean := _number(times[2], n)) > 0:
-        figures["time.mean"] = Figure(
-            dimension=Dimension.TIME, value=mean, unit="us", step=1e-6, rounding=Rounding.NEAREST
-        )
+        figures["time.mean"] = finely(mean, "us", Dimension.TIME)
     if not has_lat or submit <= 0.1 * mean:
         for word, text in (("min", clat[0]), ("max", clat[1])):
-            figures[f"time.{word}"] = Figure(
-                dimension=Dimension.TIME, value=_number(text, n), unit="us", step=1.0, rounding=Rounding.DOWN
-            )
+            figures[f"time.{word}"] = cut(_number(text, n), "us", Dimension.TIME)
         for slot in part[12 : 12 + _SLOTS]:
             pair = _PERCENTILE.fullmatch(slot)
             if pair is None:
@@ -124,7 +116,3 @@ def _number(text: str, n: int) -> float:
     if not NUMBER.fullmatch(text) or len(text) > 40:
         raise Misread(f"{text[:40]!r} is not a number", n)
     return float(text)
-
-
-def _cut(value: float, unit: str, dimension: Dimension) -> Figure:
-    return Figure(dimension=dimension, value=value, unit=unit, step=1.0, rounding=Rounding.DOWN)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from strata import units
 from strata.formats.results import _fio
 from strata.formats.results._measured import printed, unix_ns, whole
-from strata.formats.results.source import Misread, Source, begins
+from strata.formats.results.source import Misread, Source, begins, room
 from strata.model.figures import Dimension, Figure, Rounding, exact
 from strata.model.imported import COMPLETION, Imported, ImportedCell, Measured
 
@@ -45,7 +45,6 @@ JOBS_MOST = 10_000
 
 
 def recognise(head: str) -> bool:
-    """The head of a job's results, or of its settings."""
     return begins(head, r"^.{1,256}: \(groupid=\d+, jobs=\d+\): err=") or (
         begins(head, r"^.{1,256}: \(g=\d+\): rw=\w+, ?bs=") and begins(head, r"^fio-\d")
     )
@@ -89,8 +88,7 @@ class _Reader:
 
     def take(self, n: int, line: str) -> None:
         if (found := _JOB.match(line)) is not None:
-            if len(self.jobs) >= JOBS_MOST:
-                raise Misread(f"more than {JOBS_MOST} jobs", n)
+            room(self.jobs, JOBS_MOST, "jobs", n)
             when = _WHEN.search(line)
             job = _Job(
                 found["name"], found["group"], int(found["jobs"][:6]), n, found["error"],
@@ -171,10 +169,9 @@ def read(source: Source) -> Imported:
         reader.take(n, line)
     left = [] if reader.jobs else ["no job has results"]
     cells = tuple(_cell(reader, job) for job in reader.jobs)
-    began = [c.started_unix_ns for c in cells if c.started_unix_ns is not None]
     return Imported(
         format=NAME, tool="fio", version=reader.version, cells=cells, notes=tuple(dict.fromkeys(reader.notes)),
-        left_out=tuple(left), started_unix_ns=min(began, default=None),
+        left_out=tuple(left),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from strata import units
 from strata.formats.results import _hdr
-from strata.formats.results._measured import begun, printed
+from strata.formats.results._measured import printed
 from strata.formats.results.source import Misread, Source, begins
 from strata.model import histogram
 from strata.model.figures import Dimension, Figure, exact
@@ -47,7 +47,6 @@ class _Tag:
 
 
 def recognise(head: str) -> bool:
-    """Its head, or a line of it."""
     return begins(head, r"^#\[Histogram log format version") or begins(head, rf"^{_LINE.pattern}")
 
 
@@ -85,7 +84,7 @@ def read(source: Source) -> Imported:
     start = _start(times, min((t.intervals[0][0] for t in tags.values()), default=0.0))
     cells = tuple(cell for name, tag in tags.items() if (cell := _cell(name, tag, scale, start, finest)) is not None)
     return Imported(
-        format=NAME, tool="HdrHistogram", cells=cells, started_unix_ns=begun(cells),
+        format=NAME, tool="HdrHistogram", cells=cells,
         notes=(f"its values are taken for {unit}: its maxima are values ÷ {ratio:,.0f}, which are ms",
                f"a value is known to {finest} significant digits"),
     )  # fmt: skip

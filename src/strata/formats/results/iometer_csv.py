@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from strata.formats.results._measured import printed, whole
-from strata.formats.results.source import Misread, Source, begins
+from strata.formats.results.source import Misread, Source, begins, room
 from strata.model.figures import Dimension, exact
 from strata.model.imported import Imported, ImportedCell, Measured
 
@@ -25,7 +25,6 @@ SPECIFICATIONS_MOST = 1000
 
 
 def recognise(head: str) -> bool:
-    """The heads of its results."""
     return begins(head, rf"^{_HEAD}") or begins(head, r"^'TEST SETUP =====")
 
 
@@ -49,8 +48,7 @@ def read(source: Source) -> Imported:
             fields = _fields(line, specifications)
             if not 36 <= len(fields) <= len(columns):
                 raise Misread(f"{len(fields)} values for {len(columns)} columns", n)
-            if len(cells) >= CELLS_MOST:
-                raise Misread(f"more than {CELLS_MOST} results", n)
+            room(cells, CELLS_MOST, "results", n)
             row = dict(zip(columns, map(str.strip, fields), strict=False))
             if (cell := _cell(row, specifications, n)) is not None:
                 cells.append(cell)

@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from strata import parsing
 from strata.formats.results import _ior
-from strata.formats.results._measured import begun, number
-from strata.formats.results.source import Misread, Source, place
+from strata.formats.results._measured import number
+from strata.formats.results.source import Misread, Source, documents_with, room
 from strata.model.figures import Dimension, Figure, Rounding
 from strata.model.imported import Imported, ImportedCell
 
@@ -19,18 +18,12 @@ _ACCESS = re.compile(r'"access"\s*:\s*"(?:write|read)"')
 
 
 def recognise(head: str) -> bool:
-    """Its command line, tests and results."""
     return '"Command line"' in head and '"tests"' in head and '"Results"' in head
 
 
 def read(source: Source) -> Imported:
     """One cell for each access of each repetition."""
-    text = source.text()
-    found, broken = parsing.json_documents(text)
-    documents = [d for _, d in found if isinstance(d, dict) and isinstance(d.get("tests"), list)]
-    if not documents:
-        where = place(text, broken[0]) if broken is not None else (None, None)
-        raise Misread(f"the JSON breaks off or is damaged: {broken[1] if broken else 'it has no tests'}", *where)
+    documents, text = documents_with(source, "tests", list, "it has no tests"), source.text()
     lines = [text.count("\n", 0, at.start()) + 1 for at, _ in zip(_ACCESS.finditer(text), range(1000), strict=False)]
     cells: list[ImportedCell] = []
     for document in documents:
@@ -40,8 +33,7 @@ def read(source: Source) -> Imported:
             for result in one["Results"]:
                 if result["access"] not in ("write", "read"):
                     continue
-                if len(cells) >= _ior.CELLS_MOST:
-                    raise Misread(f"more than {_ior.CELLS_MOST} results")
+                room(cells, _ior.CELLS_MOST, "results")
                 cells.append(_cell(test, result, lines[len(cells)] if len(cells) < len(lines) else 1))
     last = documents[-1]
     host, system = _ior.host_of(str(last.get("Machine", "")))
@@ -49,7 +41,6 @@ def read(source: Source) -> Imported:
         format=NAME, tool="IOR", version=str(last.get("Version", ""))[:40], host=host, system=system,
         command=str(last.get("Command line", ""))[:4096], cells=tuple(cells), notes=_ior.NOTES,
         left_out=("the summary: it is of the repetitions, which are read one by one",),
-        started_unix_ns=begun(cells),
     )  # fmt: skip
 
 

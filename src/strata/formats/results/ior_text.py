@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from strata.formats.results import _ior
-from strata.formats.results._measured import begun, printed
-from strata.formats.results.source import Misread, Source, begins
+from strata.formats.results._measured import printed
+from strata.formats.results.source import Misread, Source, begins, room, row_of
 from strata.model.figures import Dimension
 from strata.model.imported import Imported, ImportedCell
 
@@ -21,7 +21,6 @@ _OPTION = re.compile(r"^\s{0,16}([A-Za-z][\w /-]{0,40}?) *[:=] ?(.*)$")
 
 
 def recognise(head: str) -> bool:
-    """Its first line."""
     return begins(head, _FIRST.pattern)
 
 
@@ -40,8 +39,7 @@ def read(source: Source) -> Imported:
             columns = said.split()
             test = _ior.test_of(options, command, options.get("StartTime") or began)
         elif test is not None and columns and said.startswith(("write ", "read ")) and said.split()[-1].isdecimal():
-            if len(cells) >= _ior.CELLS_MOST:
-                raise Misread(f"more than {_ior.CELLS_MOST} results", n)
+            room(cells, _ior.CELLS_MOST, "results", n)
             cells.append(_cell(test, columns, said.split(), n))
         elif said.startswith("Summary of all tests"):
             columns = []
@@ -59,14 +57,11 @@ def read(source: Source) -> Imported:
     return Imported(
         format=NAME, tool="IOR", version=version, host=host, system=system, command=command[:4096], cells=tuple(cells),
         notes=_ior.NOTES, left_out=("the summary: it is of the repetitions, which are read one by one",),
-        started_unix_ns=begun(cells),
     )  # fmt: skip
 
 
 def _cell(test: _ior.IorTest, columns: list[str], fields: list[str], n: int) -> ImportedCell:
-    if len(fields) != len(columns):
-        raise Misread(f"{len(fields)} values for {len(columns)} columns of results", n)
-    row = dict(zip(columns, fields, strict=True))
+    row = row_of(columns, fields, n)
     rate = printed(row["bw(MiB/s)"], "MiB/s", Dimension.RATE)
     if rate is None:
         raise Misread(f"bw(MiB/s) is {row['bw(MiB/s)'][:40]!r}, which is not a number", n)

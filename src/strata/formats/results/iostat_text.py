@@ -24,7 +24,6 @@ REPORTS_MOST = 1_000_000
 
 
 def recognise(head: str) -> bool:
-    """A table of devices with columns of iostat."""
     return begins(head, r"^Device:?\s.*(?:tps|r/s|%util)") and not begins(head, r"^\d\d:\d\d:\d\d.*\bDEV\b")
 
 
@@ -76,7 +75,7 @@ def reports(source: Source, tool: str) -> Imported:
     series = sampled.series({"tool": tool})
     return Imported(
         format=NAME, tool=tool, host=host[:256], system=system, counters=series, notes=tuple(notes),
-        left_out=tuple(left), started_unix_ns=min((s.t_ns[0] for s in series), default=None),
+        left_out=tuple(left),
     )  # fmt: skip
 
 

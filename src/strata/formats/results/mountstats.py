@@ -36,7 +36,6 @@ class _Snapshot:
 
 
 def recognise(head: str) -> bool:
-    """A mount of NFS with statistics."""
     return begins(head, _DEVICE.pattern)
 
 

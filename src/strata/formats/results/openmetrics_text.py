@@ -27,7 +27,6 @@ _MILLISECONDS = 1e11
 
 
 def recognise(head: str) -> bool:
-    """A type of a metric, or a line of a dump."""
     return begins(
         head, rf"^# TYPE {_NAME} (?:counter|gauge|histogram|summary|untyped|unknown|info|stateset)"
     ) or begins(head, r'^\{__name__="[^"\n]{1,256}"')
@@ -71,7 +70,6 @@ def read(source: Source) -> Imported:
     series = sampled.series({"tool": "prometheus"}, _prometheus.grows)
     return Imported(
         format=NAME, tool="Prometheus", host=_prometheus.host_of(instances), counters=series, left_out=tuple(left),
-        started_unix_ns=min((s.t_ns[0] for s in series), default=None),
     )  # fmt: skip
 
 

@@ -25,7 +25,6 @@ COLUMNS_MOST = 20_000
 
 
 def recognise(head: str) -> bool:
-    """The mark of its head."""
     return head.lstrip("\ufeff \n")[:20].lstrip('"').startswith("(PDH-CSV 4.0")
 
 
@@ -75,7 +74,7 @@ def read(source: Source) -> Imported:
     series = sampled.series({"tool": "perfmon"})
     return Imported(
         format=NAME, tool="perfmon", host=hosts.pop()[:256] if len(hosts) == 1 else "", counters=series,
-        notes=tuple(notes), left_out=tuple(left), started_unix_ns=min((s.t_ns[0] for s in series), default=None),
+        notes=tuple(notes), left_out=tuple(left),
     )  # fmt: skip
 
 

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import math
 
-from strata import parsing
 from strata.formats.results import _prometheus
 from strata.formats.results._counters import Sampled
-from strata.formats.results.source import Misread, Source, place
+from strata.formats.results.source import Misread, Source, documents_with
 from strata.model.imported import Imported
 
 NAME, TITLE, ORDER = "prometheus-json", "Prometheus' JSON (query_range)", 102
 
 
 def recognise(head: str) -> bool:
-    """Its status and the type of its result."""
     return '"resultType"' in head and '"status"' in head
 
 
 def read(source: Source) -> Imported:
     """Series of every result in it."""
-    text = source.text()
-    found, broken = parsing.json_documents(text)
-    documents = [d for _, d in found if isinstance(d, dict) and isinstance(d.get("data"), dict)]
-    if not documents:
-        where = place(text, broken[0]) if broken is not None else (None, None)
-        raise Misread(f"the JSON breaks off or is damaged: {broken[1] if broken else 'it has no data'}", *where)
     sampled, left, instances = Sampled(), dict[str, None](), set[str]()
     lost = 0
-    for document in documents:
+    for document in documents_with(source, "data", dict, "it has no data"):
         data = document["data"]
         if data["resultType"] != "matrix":
             raise Misread(f"it is of one moment ({str(data['resultType'])[:40]}): ask for a course, with query_range")
@@ -50,5 +42,4 @@ def read(source: Source) -> Imported:
     return Imported(
         format=NAME, tool="Prometheus", host=_prometheus.host_of(instances), counters=series, left_out=tuple(left),
         notes=("what a query calculated has no name, and its unit is not known: it is called query",) if named else (),
-        started_unix_ns=min((s.t_ns[0] for s in series), default=None),
     )  # fmt: skip

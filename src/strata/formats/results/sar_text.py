@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from strata.formats.results._counters import Sampled
 from strata.formats.results._sysstat import date_of, moment_of, ns_of, time_of, unit_of, value_of
-from strata.formats.results.source import Misread, Source, begins
+from strata.formats.results.source import Misread, Source, begins, row_of
 from strata.model.imported import Imported
 
 NAME, TITLE, ORDER = "sar-text", "disks in sar's text (sar -d) and sadf's lines (sadf -d)", 120
@@ -22,7 +22,6 @@ _LINE = re.compile(r"^(\d\d:\d\d:\d\d(?: [AP]M)?)\s+(\S+)\s+(.*)$")
 
 
 def recognise(head: str) -> bool:
-    """Columns of disks after a time, or the head of sadf."""
     return begins(head, r"^\d\d:\d\d:\d\d(?: [AP]M)?\s+DEV\s+tps") or begins(
         head, r"^# hostname;interval;timestamp;DEV;"
     )
@@ -51,10 +50,7 @@ def _text(source: Source) -> Imported:
                 if time < before:
                     day += timedelta(days=1)
                 before = time
-                values = found[3].split()
-                if len(values) != len(columns):
-                    raise Misread(f"{len(values)} values for {len(columns)} columns", n)
-                _add(sampled, found[2][:256], columns, values, ns_of(day + time), left)
+                _add(sampled, found[2][:256], row_of(columns, found[3].split(), n), ns_of(day + time), left)
             elif "RESTART" in line:
                 left.add("restarts of the machine")
             else:
@@ -89,13 +85,13 @@ def _lines(source: Source) -> Imported:
                 raise Misread(f"{fields[2][:40]!r} is not a time", n)
             utc = utc and fields[2].endswith("UTC")
             host = fields[0][:256]
-            _add(sampled, fields[3][:256], columns, fields[4:], ns_of(moment), left)
+            _add(sampled, fields[3][:256], dict(zip(columns, fields[4:], strict=True)), ns_of(moment), left)
     notes = () if utc else ("the zone of its times is not said (sadf -t): taken for UTC",)
     return _made(sampled, left, host, "", notes)
 
 
-def _add(sampled: Sampled, of: str, columns: list[str], values: list[str], at: int, left: set[str]) -> None:
-    for column, text in zip(columns, values, strict=True):
+def _add(sampled: Sampled, of: str, row: dict[str, str], at: int, left: set[str]) -> None:
+    for column, text in row.items():
         unit, value = unit_of(column), value_of(text)
         if unit is None:
             left.add(f"{column[:60]}: its unit is not known")
@@ -107,5 +103,4 @@ def _made(sampled: Sampled, left: set[str], host: str, system: str, notes: tuple
     series = sampled.series({"tool": "sar"})
     return Imported(
         format=NAME, tool="sar", host=host, system=system, counters=series, notes=notes, left_out=tuple(sorted(left)),
-        started_unix_ns=min((s.t_ns[0] for s in series), default=None),
     )  # fmt: skip

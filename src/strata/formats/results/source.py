@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from types import MappingProxyType
+from typing import Any
 
-from strata import units
+from strata import parsing, units
 
 HEAD_MOST = 256 * units.KIB
 """Bytes by which a file is recognised; what stands before a result in it may be so long."""
@@ -125,3 +126,27 @@ def place(text: str, at: int) -> tuple[int, int]:
 def begins(head: str, pattern: str) -> bool:
     """Whether a line of the head matches."""
     return re.search(pattern, head, re.MULTILINE) is not None
+
+
+def room(kept: Sized, most: int, what: str, line: int | None = None) -> None:
+    """Raises `Misread` where another one would be more than are read."""
+    if len(kept) >= most:
+        raise Misread(f"more than {most} {what}", line)
+
+
+def row_of(columns: Sequence[str], values: Sequence[str], line: int) -> dict[str, str]:
+    """The values by their columns. Raises `Misread` where they are not as many."""
+    if len(values) != len(columns):
+        raise Misread(f"{len(values)} values for {len(columns)} columns", line)
+    return dict(zip(columns, values, strict=True))
+
+
+def documents_with(source: Source, key: str, kind: type, lacking: str) -> list[dict[str, Any]]:
+    """The JSON documents of a file that hold such a value. Raises `Misread` with what is wrong where none does."""
+    text = source.text()
+    found, broken = parsing.json_documents(text)
+    kept = [one for _, one in found if isinstance(one, dict) and isinstance(one.get(key), kind)]
+    if not kept:
+        where = place(text, broken[0]) if broken is not None else (None, None)
+        raise Misread(f"the JSON breaks off or is damaged: {broken[1] if broken else lacking}", *where)
+    return kept

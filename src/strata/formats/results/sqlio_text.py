@@ -10,9 +10,9 @@ import re
 from typing import Any
 
 from strata import units
-from strata.formats.results._measured import printed
-from strata.formats.results.source import Misread, Source, begins
-from strata.model.figures import Dimension, Figure, Rounding
+from strata.formats.results._measured import cut, printed
+from strata.formats.results.source import Misread, Source, begins, room
+from strata.model.figures import Dimension
 from strata.model.imported import Imported, ImportedCell, Measured
 
 NAME, TITLE, ORDER = "sqlio-text", "SQLIO's text", 40
@@ -26,7 +26,6 @@ CELLS_MOST = 10_000
 
 
 def recognise(head: str) -> bool:
-    """Its line of version, or its heads of figures."""
     return begins(head, r"^sqlio v\d") or (begins(head, r"^CUMULATIVE DATA:") and begins(head, r"^IOs/sec:"))
 
 
@@ -40,8 +39,7 @@ def read(source: Source) -> Imported:
         if (found := re.match(r"sqlio v(\S{1,40})", said)) is not None:
             version = found[1]
         elif (found := _BEGINS.match(said)) is not None:
-            if len(cells) >= CELLS_MOST:
-                raise Misread(f"more than {CELLS_MOST} tests", n)
+            room(cells, CELLS_MOST, "tests", n)
             cells += _cell(now)
             now = {"line": n, "threads": int(found[1]), "writes": found[2] == "writing", "seconds": float(found[3]),
                    "target": found[4].strip()[:256], "figures": {}}  # fmt: skip
@@ -73,9 +71,7 @@ def _line(now: dict[str, Any], said: str, n: int) -> None:
         if not latency[2].isdecimal() or len(latency[2]) > 12:
             raise Misread(f"{latency[2][:40]!r} is not a latency", n)
         word = {"Min": "min", "Avg": "mean", "Max": "max"}[latency[1]]
-        now["figures"][f"time.{word}"] = Figure(
-            dimension=Dimension.TIME, value=float(latency[2]), unit="ms", step=1.0, rounding=Rounding.DOWN
-        )
+        now["figures"][f"time.{word}"] = cut(float(latency[2]), "ms", Dimension.TIME)
     else:
         _figure(now, said, n)
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from strata import parsing
 from strata.formats.results._counters import Sampled
 from strata.formats.results._sysstat import date_of, moment_of, ns_of, time_of, unit_of
-from strata.formats.results.source import Misread, Source, place
+from strata.formats.results.source import Source, documents_with
 from strata.model.imported import Imported
 from strata.units import NS_PER_S
 
@@ -22,22 +21,15 @@ _PROCESSORS = ("user", "nice", "system", "iowait", "steal", "idle")
 
 
 def recognise(head: str) -> bool:
-    """Its outer key."""
     return '"sysstat"' in head and '"hosts"' in head
 
 
 def read(source: Source) -> Imported:
     """Series of disks, CPUs and interfaces, of every host."""
-    text = source.text()
-    found, broken = parsing.json_documents(text)
-    documents = [d for _, d in found if isinstance(d, dict) and isinstance(d.get("sysstat"), dict)]
-    if not documents:
-        where = place(text, broken[0]) if broken is not None else (None, None)
-        raise Misread(f"the JSON breaks off or is damaged: {broken[1] if broken else 'no hosts'}", *where)
     sampled, left, notes = Sampled(), set[str](), []
     host = system = ""
     tool = "sadf" if "cpu-load" in source.head or '"file-date"' in source.head else "iostat"
-    for document in documents:
+    for document in documents_with(source, "sysstat", dict, "no hosts"):
         for one in document["sysstat"]["hosts"]:
             host, system = (
                 str(one.get("nodename", ""))[:256],
@@ -51,7 +43,7 @@ def read(source: Source) -> Imported:
     series = sampled.series({"tool": tool})
     return Imported(
         format=NAME, tool=tool, host=host, system=system.strip(), counters=series, notes=tuple(dict.fromkeys(notes)),
-        left_out=tuple(sorted(left)), started_unix_ns=min((s.t_ns[0] for s in series), default=None),
+        left_out=tuple(sorted(left)),
     )  # fmt: skip
 
 

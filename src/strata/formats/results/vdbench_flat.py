@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from strata.formats.results import _vdbench
-from strata.formats.results._measured import begun, unix_ns
-from strata.formats.results.source import Misread, Source, begins
+from strata.formats.results._measured import unix_ns
+from strata.formats.results.source import Source, begins, room, row_of
 from strata.model.imported import Imported, ImportedCell
 
 NAME, TITLE, ORDER = "vdbench-flat", "vdbench's flatfile.html", 42
@@ -21,7 +21,6 @@ _WHEN = re.compile(r"(\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)-(\S{1,8})")
 
 
 def recognise(head: str) -> bool:
-    """Its heads."""
     return begins(head, _HEAD)
 
 
@@ -41,12 +40,10 @@ def read(source: Source) -> Imported:
             continue
         if not fields[0][:1].isdigit() or len(fields) < 4:
             continue
-        if len(fields) != len(columns):
-            if fields[0].count(":") == 2 and "_" not in fields[1] and "/" not in fields[1]:
-                # What it says at its end.
-                continue
-            raise Misread(f"{len(fields)} values for {len(columns)} columns", n)
-        row = dict(zip(columns, fields, strict=True))
+        at_end = fields[0].count(":") == 2 and "_" not in fields[1] and "/" not in fields[1]
+        if len(fields) != len(columns) and at_end:
+            continue
+        row = row_of(columns, fields, n)
         if run is None or run.name != row["run"] or _again(run, row["interval"]):
             run = _vdbench.VdbenchRun(row["run"], *_vdbench.asked_of(row))
             if (when := _WHEN.fullmatch(row.get("timestamp", ""))) is not None:
@@ -58,8 +55,7 @@ def read(source: Source) -> Imported:
             if cell is None:
                 left[f"run {row['run'][:40]}: its average is of nothing"] = None
         if cell is not None:
-            if len(cells) >= _vdbench.CELLS_MOST:
-                raise Misread(f"more than {_vdbench.CELLS_MOST} runs", n)
+            room(cells, _vdbench.CELLS_MOST, "runs", n)
             cells.append(cell)
     if run is not None:
         left[f"run {run.name[:40]}: it has no average, and was not finished"] = None
@@ -68,7 +64,6 @@ def read(source: Source) -> Imported:
         notes.append(f"its times are in {', '.join(sorted(zones))[:40]}, which names no offset: taken for UTC")
     return Imported(
         format=NAME, tool="vdbench", cells=tuple(cells), notes=tuple(notes), left_out=tuple(left)[:20],
-        started_unix_ns=begun(cells),
     )  # fmt: skip
 
 

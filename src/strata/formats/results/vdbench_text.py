@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from strata.formats.results import _vdbench
-from strata.formats.results._measured import begun, unix_ns
-from strata.formats.results.source import Misread, Source, begins
+from strata.formats.results._measured import unix_ns
+from strata.formats.results.source import Source, begins, room, row_of
 from strata.model.imported import Imported, ImportedCell
 
 NAME, TITLE, ORDER = "vdbench-text", "vdbench's summary.html, totals.html and what it prints", 44
@@ -31,7 +31,6 @@ _LOOP = re.compile(r"\b(threads|xfersize|rdpct|seekpct|rhpct|whpct)=([\w.]{1,20}
 
 
 def recognise(head: str) -> bool:
-    """The first line of its heads, or of a run."""
     return begins(head, _HEAD.pattern)
 
 
@@ -57,19 +56,15 @@ def read(source: Source) -> Imported:
             run = _vdbench.VdbenchRun(_name(named, asked), *_vdbench.asked_of({**asked, "reqrate": rate}))
             run.began_unix_ns = unix_ns(f"{head[1]} {began}", "%b %d, %Y %H:%M:%S")
         elif (row := _ROW.match(said)) is not None and run is not None and columns:
-            values = row[3].split()
-            if len(values) != len(columns):
-                raise Misread(f"{len(values)} values for {len(columns)} columns", n)
-            cell = _vdbench.add(run, row[2], row[1], dict(zip(columns, values, strict=True)), None, n)
+            cell = _vdbench.add(run, row[2], row[1], row_of(columns, row[3].split(), n), None, n)
             if cell is not None:
-                if len(cells) >= _vdbench.CELLS_MOST:
-                    raise Misread(f"more than {_vdbench.CELLS_MOST} runs", n)
+                room(cells, _vdbench.CELLS_MOST, "runs", n)
                 cells.append(cell)
         elif (found := _VERSION.search(said)) is not None:
             version = found[1]
     return Imported(
         format=NAME, tool="vdbench", version=version, cells=tuple(cells),
-        notes=(*_vdbench.NOTES, "its times have no zone: taken for UTC"), started_unix_ns=begun(cells),
+        notes=(*_vdbench.NOTES, "its times have no zone: taken for UTC"),
     )  # fmt: skip
 
 

@@ -12,7 +12,6 @@ _REFUSED = set('"%^&|<>!')
 
 
 def write(script: Script) -> str:
-    """See the module."""
     if set(script.target) & _REFUSED or not script.target.isascii():
         why = "cmd.exe has no safe way to write this name"
         raise UsageError("cannot be written for", "cmd.exe", why, "give another path, or write for powershell")

@@ -16,7 +16,6 @@ _REFUSED = set("$\"'#;\\")
 
 
 def write(script: Script) -> str:
-    """See the module."""
     lines = [f"; {line}" for line in script.head]
     lines += ["; Run it with: fio --output-format=json --output=results.json JOBFILE"]
     if not script.device:

@@ -19,7 +19,6 @@ COUNTER_SETS = (
 
 
 def write(script: Script) -> str:
-    """See the module."""
     if '"' in script.target:
         raise UsageError("cannot be written for", "PowerShell", 'no name on Windows holds "', "give another path")
     lines = [f"# {line}" for line in script.head]

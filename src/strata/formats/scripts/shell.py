@@ -12,7 +12,6 @@ _END = "END OF THE JOB FILE"
 
 
 def write(script: Script) -> str:
-    """See the module."""
     lines = ["#!/bin/sh", *(f"# {line}" for line in script.head), *_BEGIN.splitlines()]
     at = lines.index("@target")
     lines[at : at + 1] = [f"target={shlex.quote(script.target)}", *([] if script.device else ['absent "$target"'])]

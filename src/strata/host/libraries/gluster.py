@@ -61,8 +61,6 @@ class Gluster:
 
 
 class File:
-    """An open file."""
-
     def __init__(self, api: ctypes.CDLL, fs: int, handle: int) -> None:
         self._api, self._fs, self._handle = api, fs, handle
 

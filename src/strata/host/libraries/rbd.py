@@ -58,8 +58,6 @@ class Rbd:
 
 
 class Image:
-    """An open image."""
-
     def __init__(self, rados: ctypes.CDLL, rbd: ctypes.CDLL, pool: c_void_p, handle: c_void_p) -> None:
         self._rados, self._rbd, self._pool, self._handle = rados, rbd, pool, handle
         for call in (rbd.rbd_read, rbd.rbd_write):

@@ -20,8 +20,6 @@ _CLOCKS = {clock.REALTIME: time.CLOCK_REALTIME, clock.BOOTTIME: time.CLOCK_BOOTT
 
 
 class ClockProbe(TableProbe):
-    """See the module."""
-
     def __init__(self, live: bool) -> None:
         super().__init__()
         # A recorded tree has no clocks.

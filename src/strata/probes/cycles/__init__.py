@@ -70,8 +70,6 @@ def scaled(data: bytes) -> float | None:
 
 
 class CyclesProbe(Probe):
-    """See the module."""
-
     def __init__(self, cpus: Sequence[int], call: Call) -> None:
         super().__init__()
         self._files: list[int] = []

@@ -83,8 +83,6 @@ def parse(page: bytes) -> tuple[float, ...]:
 
 
 class HealthProbe(TableProbe):
-    """See the module."""
-
     def __init__(self, devices: Sequence[str], ask: Fetch) -> None:
         super().__init__()
         self._ask = ask

@@ -41,8 +41,6 @@ _Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class OpenMetricsProbe(Probe):
-    """See the module."""
-
     def __init__(self, url: str) -> None:
         super().__init__()
         if not url.startswith("http://"):

@@ -54,8 +54,6 @@ def values(found: dict[str, int]) -> list[float | None]:
 
 
 class SmbdProbe(Probe):
-    """See the module."""
-
     def __init__(self, conf: str, program: str) -> None:
         super().__init__()
         self._argv = [program, "-s", conf, "-P"]

@@ -40,7 +40,6 @@ class _Device:
     stalled_s: float = 0.0
 
     def look(self, line: Sequence[bytes], now_s: float) -> None:
-        """One sample."""
         done = sum(int(line[at]) for at in _DONE if at < len(line))
         waiting = int(line[_IN_FLIGHT]) > 0
         if self.waiting and waiting and done == self.done:

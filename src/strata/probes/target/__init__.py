@@ -61,8 +61,6 @@ def between(before: dict[str, Any], after: dict[str, Any]) -> dict[str, str]:
 
 
 class TargetProbe(TableProbe):
-    """See the module."""
-
     def __init__(self, path: str) -> None:
         super().__init__()
         self._path = path

@@ -100,7 +100,6 @@ def ends(estimate: Estimate | None) -> tuple[Cell, Cell, Cell]:
 
 
 def value_of(estimate: Estimate | None) -> float | None:
-    """Its value alone."""
     return None if estimate is None else estimate.value
 
 

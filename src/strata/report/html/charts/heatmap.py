@@ -84,7 +84,6 @@ def heatmap(
 
 
 def said(cell: MatrixCell) -> str:
-    """One cell in a sentence."""
     where = _where(cell)
     if cell.iops is None:
         return f"{where}: not measured ({cell.why or 'out of budget'})"

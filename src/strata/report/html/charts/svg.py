@@ -40,7 +40,6 @@ def _value(value: object) -> str:
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
-    """A straight line."""
     return element("line", x1=float(x1), y1=float(y1), x2=float(x2), y2=float(y2), class_=class_)
 
 
