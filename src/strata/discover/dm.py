@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from strata.discover.tools import Tools
 from strata.host.proc import Sys
@@ -71,5 +72,5 @@ def striped(target: Target) -> Striped | None:
 def _copies(options: tuple[str, ...], level: str) -> int:
     if level != "raid10":
         return 1
-    said = dict(zip(options, options[1:], strict=False)).get("raid10_copies", "2")
+    said = dict(pairwise(options)).get("raid10_copies", "2")
     return int(said) if said.isdigit() else 2

@@ -68,7 +68,12 @@ def _smart(told: dict[str, Any]) -> dict[str, Any]:
         "hours": _whole(told, "power_on_time", "hours"),
     }
     attributes = {row.get("id"): row for row in _rows(told, "ata_smart_attributes", "table")}
-    for key, numbers in (("reallocated", (5,)), ("pending", (197,)), ("uncorrected", (198, 187)), ("link_errors", (199,))):
+    for key, numbers in (
+        ("reallocated", (5,)),
+        ("pending", (197,)),
+        ("uncorrected", (198, 187)),
+        ("link_errors", (199,)),
+    ):
         raws = [raw for n in numbers if (raw := _whole(attributes.get(n), "raw", "value")) is not None]
         found[key] = max(raws, default=None)
     # Life left, under the numbers that makers of flash use.
@@ -100,7 +105,11 @@ def _log(log: dict[str, Any], zero: float) -> dict[str, Any]:
     def first(*names: str) -> int | None:
         return next((v for name in names if (v := _whole(log, name)) is not None), None)
 
-    celsius, used, spare = first("temperature"), first("percentage_used", "percent_used"), first("available_spare", "avail_spare")
+    celsius, used, spare = (
+        first("temperature"),
+        first("percentage_used", "percent_used"),
+        first("available_spare", "avail_spare"),
+    )
     throttled = [first("warning_temp_time"), first("critical_comp_time", "critical_temp_time")]
     warning = first("critical_warning")
     return {

@@ -9,7 +9,15 @@ from strata.model.hardware import Interface
 INTERFACES_MOST = 64
 """A host of containers has hundreds; cards come first."""
 _NET, _RDMA = "/sys/class/net", "/sys/class/infiniband"
-_TYPES = {1: "ethernet", 32: "infiniband", 772: "loopback", 768: "tunnel", 776: "tunnel", 778: "tunnel", 801: "wireless"}
+_TYPES = {
+    1: "ethernet",
+    32: "infiniband",
+    772: "loopback",
+    768: "tunnel",
+    776: "tunnel",
+    778: "tunnel",
+    801: "wireless",
+}
 _MEGABIT = 1_000_000
 
 

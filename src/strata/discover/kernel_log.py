@@ -26,7 +26,8 @@ _SIGNS = re.compile(
     r"|md/raid\S* .*(?:[Dd]isk failure|read error|[Oo]peration continuing)|device-mapper: .*(?:[Ff]ail|error)"
     r"|bcache: .*error|blocked for more than \d+ seconds|virtio_blk .*(?:timeout|error)"
     r"|nfs: server .* not responding|CIFS: .*(?:has not responded|reconnect)|connection\d+:\d+: detected conn error"
-    r"|rbd: .*(?:error|timeout)|libceph: .*(?:socket (?:closed|error)|down)|block nbd\d+: .*(?:timed out|[Dd]ead|shutting)"
+    r"|rbd: .*(?:error|timeout)|libceph: .*(?:socket (?:closed|error)|down)"
+    r"|block nbd\d+: .*(?:timed out|[Dd]ead|shutting)"
 )
 
 

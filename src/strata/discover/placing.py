@@ -57,7 +57,9 @@ def mkfs(kind: str, block: int, array: Geometry) -> str:
 def _unit(fs: FileSystem, tools: Tools) -> int:
     """Of most file systems the block; ZFS cuts a file into records."""
     if fs.kind == "zfs":
-        said = (tools.text("record size of ZFS", "zfs", "get", "-Hp", "-o", "value", "recordsize", fs.source) or "").strip()
+        said = (
+            tools.text("record size of ZFS", "zfs", "get", "-Hp", "-o", "value", "recordsize", fs.source) or ""
+        ).strip()
         if said.isdigit() and int(said) > 0:
             return int(said)
     return fs.block_size
@@ -91,4 +93,3 @@ def _free_space(fs: FileSystem, sys: Sys) -> tuple[int | None, int | None]:
         return None, None
     large = _LARGE_ORDER - round(math.log2(max(fs.block_size, 1024) / 4096))
     return sum(n for order, n in counts.items() if order < large), groups
-

@@ -24,10 +24,11 @@ from strata.discover.placing import placing
 from strata.discover.tiers import tiers
 from strata.discover.tools import Tools
 from strata.errors import RunFailed, StrataError
+from strata.host.fragments import pieces
 from strata.host.mounts import Mount, existing
 from strata.host.proc import Sys
 from strata.host.rawcheck import check_raw_read
-from strata.model.hardware import KernelLog
+from strata.model.hardware import FileLayout, KernelLog
 from strata.model.survey import Device, Survey
 
 
@@ -69,6 +70,7 @@ def survey(path: Path, load_seconds: float = 0.5) -> Survey:
         tiers=tiers(fs, devices, main, sys, tools),
         interfaces=interfaces(sys),
         kernel_log=log,
+        file=_file(path, tools),
     )
     missed = (f"{wanted}: {why}" for wanted, why in sorted(tools.missed.items()))
     unreadable = (*sorted(sys.missed), *no_log, *missed, *_unknown(bare, mount))
@@ -84,6 +86,21 @@ def _looked_into(device: Device, sys: Sys, tools: Tools) -> Device:
         "detail": {**device.detail, "raw_read": _raw_read(device)},
     }
     return device.model_copy(update=more)
+
+
+def _file(path: Path, tools: Tools) -> FileLayout | None:
+    """The pieces that the path lies in; None for a directory, and where the file system does not say."""
+    try:
+        found = pieces(path)
+        size = path.stat().st_size
+    except FileNotFoundError:
+        return None
+    except OSError as e:
+        tools.missed[f"fragments of {path}"] = (e.strerror or str(e)).lower()
+        return None
+    if found is None:
+        return None
+    return FileLayout(path=str(path), size=size, fragments=found.count, smallest=found.smallest, whole=found.whole)
 
 
 def _kernel_log(devices: tuple[Device, ...], sys: Sys) -> tuple[KernelLog | None, tuple[str, ...]]:

@@ -24,7 +24,7 @@ _HUMAN = {"": 1, "k": units.KIB, "M": units.MIB, "G": units.GIB, "T": units.TIB}
 
 def tiers(fs: FileSystem, devices: tuple[Device, ...], memory: Memory, sys: Sys, tools: Tools) -> tuple[Tier, ...]:
     """The nearest to the program first."""
-    found = []
+    found: list[Tier] = []
     if fs.kind == "zfs":
         found += _zfs(sys)
     elif not fs.kind.startswith(("tmpfs", "ramfs")):

@@ -24,7 +24,7 @@ Run = Callable[[Sequence[str]], str]
 
 
 def run(words: Sequence[str]) -> str:
-    """Runs it, at most `TIMEOUT_S`. Its exit code says nothing that its output does not: smartctl's is a set of bits."""
+    """Runs it, at most `TIMEOUT_S`. Its exit code says no more than its output (smartctl's is a set of bits)."""
     done = process.run(words, TIMEOUT_S)
     if not done.out.strip() and done.code:
         raise OSError(done.code, (done.err.strip().splitlines() or ["it failed"])[-1][:200])

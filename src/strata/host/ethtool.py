@@ -43,7 +43,9 @@ def _asked(any_socket: socket.socket, name: str, request: bytes) -> bytes:
     """The answer, which takes the place of the request; empty where the driver refuses."""
     value = array.array("B", request)
     try:
-        fcntl.ioctl(any_socket, _SIOCETHTOOL, struct.pack("16sP", name.encode()[: _NAME_BYTES - 1], value.buffer_info()[0]))
+        fcntl.ioctl(
+            any_socket, _SIOCETHTOOL, struct.pack("16sP", name.encode()[: _NAME_BYTES - 1], value.buffer_info()[0])
+        )
     except OSError:
         return b""
     return value.tobytes()

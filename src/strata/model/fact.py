@@ -15,6 +15,8 @@ class Role(StrEnum):
     """Nothing: a serial, a device's number, a host's name."""
     STATE = "state"
     """Nothing yet: it changes from look to look."""
+    DERIVED = "derived"
+    """What other fields say already."""
 
 
 class Unit(StrEnum):
@@ -29,13 +31,18 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class Fact:
-    """Stands in the type of a field (``Annotated``). Without a label the field's own name is shown."""
+    """Stands in the type of a field (``Annotated``). Without a label the field's own name is shown. ``states``: keys of
+    a table whose values are states, though the field is none; ``inline``: the parts of the field are shown without its
+    name."""
 
     label: str = ""
     unit: Unit = Unit.PLAIN
     role: Role = Role.FACT
+    states: tuple[str, ...] = ()
+    inline: bool = False
 
 
 BYTES = Fact(unit=Unit.BYTES)
 NAME = Fact(role=Role.NAME)
 STATE = Fact(role=Role.STATE)
+DERIVED = Fact(role=Role.DERIVED)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from strata import units
 from strata.model.base import Value
-from strata.model.fact import BYTES, NAME, STATE, Fact, Unit
+from strata.model.fact import BYTES, DERIVED, NAME, STATE, Fact, Unit
 
 UNIT_ADVISED = 64 * units.KIB
 """Allocation unit for large files, images of virtual disks and databases where nothing below asks for another."""
@@ -75,7 +75,7 @@ class Tier(Value):
     """A cache or a tier: it answers before the medium, or takes its writes. ``at``: the device that has it, or the
     host. ``medium``: the device that it lies on, or memory. ``dirty``: bytes in it that the medium lacks."""
 
-    kind: str
+    kind: Annotated[str, DERIVED]
     at: Annotated[str, NAME]
     size: Annotated[int | None, BYTES] = None
     mode: str | None = None
@@ -119,17 +119,17 @@ class Interface(Value):
     firmware: str | None = None
     rate: Annotated[int | None, Fact(unit=Unit.BITS)] = None
     duplex: str | None = None
-    mtu: int | None = None
+    mtu: Annotated[int | None, Fact("MTU")] = None
     queues: int | None = None
-    numa_node: int | None = None
-    rdma: tuple[str, ...] = ()
+    numa_node: Annotated[int | None, Fact("NUMA node")] = None
+    rdma: Annotated[tuple[str, ...], Fact("RDMA")] = ()
     members: Annotated[tuple[str, ...], NAME] = ()
-    offloads: dict[str, bool] = {}
-    card: bool = False
+    offloads: Annotated[dict[str, bool], Fact("offload")] = {}
+    card: Annotated[bool, DERIVED] = False
 
 
 class LogLine(Value):
-    """One line of the kernel's log, ``seconds`` after the start. ``device``: of the devices surveyed; empty: another."""
+    """One line of the kernel's log, ``seconds`` after the start. ``device``: of those surveyed; empty: another."""
 
     seconds: float
     text: str
@@ -156,21 +156,22 @@ class Placing(Value):
     """
 
     unit: Annotated[int, Fact("allocation unit", Unit.BYTES)]
-    fragments_per_gib: Annotated[int, Fact("most fragments of 1 GiB")]
-    unit_advised: Annotated[int | None, Fact("allocation unit advised", Unit.BYTES)] = None
-    align: Annotated[int | None, BYTES] = None
+    fragments_per_gib: Annotated[int, DERIVED]
+    unit_advised: Annotated[int | None, DERIVED] = None
+    align: Annotated[int | None, DERIVED] = None
     stripe_unit: Annotated[int | None, BYTES] = None
     stripe_width: Annotated[int | None, BYTES] = None
-    mkfs: str = ""
+    mkfs: Annotated[str, DERIVED] = ""
     free_groups: Annotated[int | None, STATE] = None
     free_groups_small: Annotated[int | None, STATE] = None
 
 
 class FileLayout(Value):
-    """The pieces a file lies in. ``fragments``: runs of blocks that follow each other on the device."""
+    """The pieces a file lies in. ``fragments``: runs of blocks that follow each other on the device; ``whole``: counted
+    to its end."""
 
     path: Annotated[str, NAME]
     size: Annotated[int, Fact(unit=Unit.BYTES, role=STATE.role)]
     fragments: Annotated[int | None, STATE] = None
     smallest: Annotated[int | None, Fact(unit=Unit.BYTES, role=STATE.role)] = None
-
+    whole: bool = True

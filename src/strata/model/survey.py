@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from strata.model.base import Value, sparse
-from strata.model.fact import BYTES, NAME, STATE, Fact, Role, Unit
+from strata.model.fact import BYTES, DERIVED, NAME, STATE, Fact, Role, Unit
 from strata.model.hardware import FileLayout, Geometry, Health, Interface, KernelLog, Multipath, Placing, Tier
 
 _BYTES_NOW = Fact(unit=Unit.BYTES, role=Role.STATE)
@@ -61,7 +61,7 @@ class Device(Value):
     read_only: bool | None = None
     holders: Annotated[tuple[str, ...], NAME] = ()
     members: Annotated[tuple[str, ...], NAME] = ()
-    detail: dict[str, str] = {}
+    detail: Annotated[dict[str, str], Fact(inline=True, states=("backing_file", "dm_name", "md_sync", "raw_read"))] = {}
     geometry: Geometry | None = sparse(None)
     multipath: Multipath | None = sparse(None)
     health: Health | None = sparse(None)
@@ -80,9 +80,9 @@ class FileSystem(Value):
     free: Annotated[int, _BYTES_NOW]
     available: Annotated[int, _BYTES_NOW]
     remote: bool = False
-    detail: dict[str, str] = {}
+    detail: Annotated[dict[str, str], Fact(inline=True, states=("lifetime_write_bytes",))] = {}
     geometry: Geometry | None = sparse(None)
-    placing: Placing | None = sparse(None)
+    placing: Annotated[Placing | None, Fact(inline=True)] = sparse(None)
 
 
 class Cpu(Value):
@@ -96,12 +96,12 @@ class Cpu(Value):
     model: str
     logical: int
     usable: float
-    numa_nodes: int
+    numa_nodes: Annotated[int, Fact("NUMA nodes")]
     mhz: Annotated[float | None, STATE] = None
     governor: Annotated[str | None, Fact("power plan (governor)")] = None
     turbo: bool | None = None
     hypervisor: str | None = None
-    clocksource: str | None = None
+    clocksource: Annotated[str | None, Fact("clock source")] = None
     idle_state: Annotated[str | None, Fact("deepest sleep")] = None
     idle_wake_us: Annotated[int | None, Fact("wake-up latency (µs)")] = None
     sockets: int | None = sparse(None)
@@ -150,10 +150,16 @@ class Survey(Value):
     memory: Memory
     load: Annotated[Load, STATE]
     privileged: Annotated[bool, Fact("surveyed as root")]
-    limits: dict[str, str] = {}
+    limits: Annotated[dict[str, str], Fact("limit")] = {}
     tiers: tuple[Tier, ...] = sparse(())
     interfaces: tuple[Interface, ...] = sparse(())
     kernel_log: Annotated[KernelLog | None, STATE] = sparse(None)
     file: FileLayout | None = sparse(None)
-    notices: tuple[Notice, ...] = ()
+    notices: Annotated[tuple[Notice, ...], DERIVED] = ()
     unreadable: Annotated[tuple[str, ...], NAME] = ()
+
+    @property
+    def array(self) -> Geometry | None:
+        """The array that the file system meets first: its own, or the uppermost of its devices."""
+        found = (d.geometry for d in self.devices if d.geometry is not None)
+        return self.file_system.geometry or next(found, None)

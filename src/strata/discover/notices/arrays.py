@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.discover.notices.say import info, warn
-from strata.discover.placing import geometry_below
 from strata.model.survey import Notice, Survey
 
 _KNOWS = ("xfs", "ext2", "ext3", "ext4")
@@ -32,7 +31,7 @@ def parity(survey: Survey) -> Iterator[Notice]:
 def stripe(survey: Survey) -> Iterator[Notice]:
     """Whether the file system was told of the array."""
     fs, placing = survey.file_system, survey.file_system.placing
-    array = geometry_below(fs, survey.devices)
+    array = survey.array
     if placing is None or array is None or fs.geometry is not None or not placing.mkfs or fs.kind not in _KNOWS:
         return
     said = f"{units.size(array.stripe)} ({array.data} × {units.size(array.chunk)})"

@@ -49,8 +49,8 @@ def fragments(survey: Survey) -> Iterator[Notice]:
         if share > FREE_SHARE:
             yield info(
                 "fs.free-fragmented",
-                f"the free space of {survey.file_system.mount_point} is fragmented: {units.percent(share)} of its block "
-                "groups have no free MiB in one piece",
+                f"the free space of {survey.file_system.mount_point} is fragmented: {units.percent(share)} of its "
+                "block groups have no free MiB in one piece",
                 "a new test file is fragmented from the start, and the figures reflect this state",
                 "e4defrag, or measure a file that was written while the file system was emptier",
             )

@@ -97,8 +97,8 @@ def logged(survey: Survey) -> Iterator[Notice]:
                 "device.errors-logged",
                 f"the kernel has logged errors of {device.path}, the last one "
                 f"{units.duration(last.seconds * units.NS_PER_S)} after the start: {last.text}",
-                "errors are retried below the measurement: single requests have very long latencies, and results are not "
-                "those of a healthy device",
+                "errors are retried below the measurement: single requests have very long latencies, and results are "
+                "not those of a healthy device",
                 "dmesg --level err,warn shows all of them; find the cause before you measure",
             )
 

@@ -92,7 +92,8 @@ def threads(survey: Survey) -> Iterator[Notice]:
             f"SMT is on: {cpu.threads_per_core} logical CPUs share a core",
             "a load generator, an interrupt and a server on one core slow each other down, and a CPU at 50 % may be "
             "its core at 100 %",
-            "compare CPU figures per core (--cpus with one thread of each); echo off > /sys/devices/system/cpu/smt/control",
+            "compare CPU figures per core (--cpus with one thread of each); echo off > "
+            "/sys/devices/system/cpu/smt/control",
         )
 
 

@@ -21,7 +21,7 @@ def lost(survey: Survey) -> Iterator[Notice]:
             yield warn(
                 "device.path-lost",
                 f"{device.path} has lost {len(down)} of its {len(paths)} paths ({said})",
-                "the other paths carry everything: less bandwidth than usual, and retries of the lost path may stall I/O",
+                "the other paths carry everything: less bandwidth than usual, and retries may stall I/O",
                 "repair the path first (multipath -ll, nvme list-subsys)",
             )
         elif device.multipath and len(paths) == 1:
