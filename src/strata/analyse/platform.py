@@ -74,13 +74,13 @@ def _facts(value: Value, prefix: str, named: Named | None) -> Iterator[tuple[str
 
 
 def _told_apart(several: Sequence[Value], named: Named | None) -> Iterator[tuple[str, Value]]:
-    """Each with its heading; of interfaces the cards and what is made of them, as every host has its own others."""
+    """Each with its heading, from the second of a kind on with its number; of interfaces the cards and what is made of them, as every host has its own others."""
     kept = [one for one in several if not isinstance(one, Interface) or one.card or one.members]
     headings = [_heading(one, named) for one in kept]
-    counts, seen = Counter(headings), Counter[str]()
+    seen = Counter[str]()
     for heading, one in zip(headings, kept, strict=True):
         seen[heading] += 1
-        yield f"{heading} {seen[heading]}" if counts[heading] > 1 else heading, one
+        yield f"{heading} {seen[heading]}" if seen[heading] > 1 else heading, one
 
 
 def _heading(one: Value, named: Named | None) -> str:

@@ -63,7 +63,7 @@ class Device(Value):
     members: Annotated[tuple[str, ...], NAME] = ()
     detail: Annotated[dict[str, str], Fact(inline=True, states=("backing_file", "dm_name", "md_sync", "raw_read"))] = {}
     geometry: Geometry | None = sparse(None)
-    multipath: Multipath | None = sparse(None)
+    multipath: Annotated[Multipath | None, Fact("paths")] = sparse(None)
     health: Health | None = sparse(None)
 
 

@@ -33,6 +33,21 @@ def by_value(compared: ComparedSurveys, one: SurveyField) -> list[tuple[str, lis
     return sorted(found.items(), key=lambda item: -len(item[1]))
 
 
+def shown(compared: ComparedSurveys, kind: Agreement) -> tuple[SurveyField, ...]:
+    """The fields of that agreement; a device, a card or a tier that some nodes lack as a whole is one row."""
+    found: dict[str, SurveyField] = {}
+    for one in compared.those(kind):
+        heading = one.name.partition(": ")[0]
+        parts = [f for f in compared.fields if f.name.startswith(f"{heading}: ")]
+        lacking = [all(f.values[i] is None for f in parts) for i in range(len(compared.nodes))]
+        if kind is Agreement.MISSING and parts and any(lacking):
+            values = tuple(None if lacks else "there" for lacks in lacking)
+            found[heading] = SurveyField(name=heading, values=values, agreement=kind)
+        else:
+            found[one.name] = one
+    return tuple(found.values())
+
+
 def survey_compare_text(compared: ComparedSurveys, width: int, color: bool = False) -> str:
     """In at most ``width`` columns: a table, or for many nodes the nodes of each value."""
     paint = Paint(color)
@@ -43,7 +58,7 @@ def survey_compare_text(compared: ComparedSurveys, width: int, color: bool = Fal
         out += field(node.name, told, width, column=names)
     out += [f"  {len(compared.nodes) - NODES_NAMED} more"] if len(compared.nodes) > NODES_NAMED else []
     for kind, heading in ((Agreement.DIFFERS, "they differ"), (Agreement.MISSING, "missing, or not readable, on some")):
-        if fields := compared.those(kind):
+        if fields := shown(compared, kind):
             out += ["", paint(heading, "bold", "yellow")]
             out += _table(compared, fields, width, paint) or _list(compared, fields, width)
     return "\n".join(out)
@@ -81,7 +96,7 @@ def survey_compare_markdown(compared: ComparedSurveys) -> str:
     names = [escape(node.name) for node in compared.nodes]
     blocks = [f"### {escape(headline(compared))}"]
     for kind, heading in ((Agreement.DIFFERS, "They differ"), (Agreement.MISSING, "Missing, or not readable, on some")):
-        fields = compared.those(kind)
+        fields = shown(compared, kind)
         if not fields:
             continue
         if many:

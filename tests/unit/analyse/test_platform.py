@@ -14,7 +14,7 @@ from strata.model.fact import Fact, Role
 from strata.model.hardware import Health, Interface, Tier
 from strata.model.survey import Survey
 from strata.model.survey_compared import Agreement, ComparedSurveys
-from strata.report.survey_compare_text import headline, survey_compare_markdown, survey_compare_text
+from strata.report.survey_compare_text import headline, shown, survey_compare_markdown, survey_compare_text
 
 
 def node(name: str, **facts: Any) -> Survey:
@@ -74,6 +74,8 @@ def test_the_second_disk_is_held_against_the_second_disk() -> None:
     second = DISK.model_copy(update={"name": "sdb", "scheduler": "none"})
     found = compare_surveys([node("a", devices=(DISK, second)), node("b", devices=(DISK, DISK))])
     assert differing(found) == {"scsi 2: scheduler": ("none", "mq-deadline")}
+    found = compare_surveys([node("a", devices=(DISK, second)), node("b", devices=(DISK,))])
+    assert {f.name for f in shown(found, Agreement.MISSING)} == {"scsi 2"}
 
 
 def test_hosts_of_one_name_are_told_apart() -> None:
@@ -109,6 +111,15 @@ def test_few_nodes_are_columns_and_many_are_named_behind_their_value() -> None:
     assert any(line.startswith("    performance: node-0, node-1, ") for line in lines)
     assert "and 11 more" in " ".join(lines)
     assert max(map(len, lines)) <= 80
+
+
+def test_what_a_node_lacks_as_a_whole_is_one_row() -> None:
+    card = Interface(name="ens3", kind="ethernet", rate=25 * 10**9, mtu=9000, card=True)
+    slow = card.model_copy(update={"rate": None})
+    found = compare_surveys([node("a", interfaces=(card,)), node("b"), node("c", interfaces=(slow,))])
+    assert {f.name: f.values for f in shown(found, Agreement.MISSING)} == {"card": ("there", None, "there")}
+    found = compare_surveys([node("a", interfaces=(card,)), node("c", interfaces=(slow,))])
+    assert [f.name for f in shown(found, Agreement.MISSING)] == ["card: rate"]
 
 
 def test_markdown_has_the_differences_and_what_is_the_same_folded() -> None:
