@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from strata import units
 from strata.model.base import Value
-from strata.model.fact import Fact, Role, Unit
+from strata.model.fact import Fact, FieldRole, Unit
 from strata.model.hardware import DevicePath, Interface, Tier
 from strata.model.survey import Device, Survey
 from strata.model.survey_compared import Agreement, ComparedSurveys, SurveyedNode, SurveyField
@@ -54,7 +54,7 @@ def _facts(value: Value, prefix: str, named: Named | None) -> Iterator[tuple[str
     for name, info in type(value).model_fields.items():
         fact = next((one for one in info.metadata if isinstance(one, Fact)), _PLAIN)
         found = getattr(value, name)
-        if fact.role is not Role.FACT or found in (None, "", ()):
+        if fact.role is not FieldRole.FACT or found in (None, "", ()):
             continue
         label = fact.label or name.replace("_", " ")
         if isinstance(found, Value):
@@ -74,7 +74,8 @@ def _facts(value: Value, prefix: str, named: Named | None) -> Iterator[tuple[str
 
 
 def _told_apart(several: Sequence[Value], named: Named | None) -> Iterator[tuple[str, Value]]:
-    """Each with its heading, from the second of a kind on with its number; of interfaces the cards and what is made of them, as every host has its own others."""
+    """Each with its heading, from the second of a kind on with its number; of interfaces the cards and what is made of
+    them, as every host has its own others."""
     kept = [one for one in several if not isinstance(one, Interface) or one.card or one.members]
     headings = [_heading(one, named) for one in kept]
     seen = Counter[str]()

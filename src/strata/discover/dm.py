@@ -13,7 +13,7 @@ _RAID = {"raid0": 0, "raid1": 0, "raid10": 0, "raid4": 1, "raid5": 1, "raid6": 2
 
 
 @dataclass(frozen=True)
-class Target:
+class TableLine:
     """One line of a table: ``words`` are what stands after its kind."""
 
     kind: str
@@ -42,17 +42,17 @@ class Striped:
     copies: int = 1
 
 
-def targets(name: str, what: str, tools: Tools) -> tuple[Target, ...]:
+def targets(name: str, what: str, tools: Tools) -> tuple[TableLine, ...]:
     """The lines of ``dmsetup table`` or ``status`` of the device called so."""
     found = []
     for line in (tools.text(f"device mapper's table of {name}", "dmsetup", what, name) or "").splitlines():
         words = line.split()
         if len(words) >= 3 and words[1].isdigit():
-            found.append(Target(words[2], int(words[1]), tuple(words[3:])))
+            found.append(TableLine(words[2], int(words[1]), tuple(words[3:])))
     return tuple(found)
 
 
-def striped(target: Target) -> Striped | None:
+def striped(target: TableLine) -> Striped | None:
     """Of ``striped`` and ``raid`` targets, and the chunk of a thin pool; None for all others."""
     if target.kind == "striped" and (members := target.number(0)) and (chunk := target.number(1)):
         return Striped("striped", chunk * _SECTOR, members)

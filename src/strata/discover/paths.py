@@ -50,7 +50,7 @@ def _device_mapper(device: Device, sys: Sys, tools: Tools) -> Multipath:
     return Multipath(how="dm-multipath", policy=policy, groups=groups, queues_without_path=queues, paths=paths)
 
 
-def _states(status: dm.Target, sys: Sys) -> Iterator[tuple[str, tuple[str | None, str | None]]]:
+def _states(status: dm.TableLine, sys: Sys) -> Iterator[tuple[str, tuple[str | None, str | None]]]:
     """Each path with its state and its group: ``A 0 2 0 8:32 A 0 8:48 F 3`` after a group's letter."""
     group = None
     for i, word in enumerate(status.words[:-1]):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Role(StrEnum):
+class FieldRole(StrEnum):
     """What a difference of the field says of two machines that should be alike."""
 
     FACT = "fact"
@@ -37,12 +37,12 @@ class Fact:
 
     label: str = ""
     unit: Unit = Unit.PLAIN
-    role: Role = Role.FACT
+    role: FieldRole = FieldRole.FACT
     states: tuple[str, ...] = ()
     inline: bool = False
 
 
 BYTES = Fact(unit=Unit.BYTES)
-NAME = Fact(role=Role.NAME)
-STATE = Fact(role=Role.STATE)
-DERIVED = Fact(role=Role.DERIVED)
+NAME = Fact(role=FieldRole.NAME)
+STATE = Fact(role=FieldRole.STATE)
+DERIVED = Fact(role=FieldRole.DERIVED)

@@ -8,10 +8,10 @@ from typing import Annotated
 from pydantic import Field
 
 from strata.model.base import Value, sparse
-from strata.model.fact import BYTES, DERIVED, NAME, STATE, Fact, Role, Unit
+from strata.model.fact import BYTES, DERIVED, NAME, STATE, Fact, FieldRole, Unit
 from strata.model.hardware import FileLayout, Geometry, Health, Interface, KernelLog, Multipath, Placing, Tier
 
-_BYTES_NOW = Fact(unit=Unit.BYTES, role=Role.STATE)
+_BYTES_NOW = Fact(unit=Unit.BYTES, role=FieldRole.STATE)
 
 
 class Severity(StrEnum):

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from surveys import DISK, GOOD, PART
 
 from strata.analyse.platform import compare_surveys, facts_of
-from strata.model.fact import Fact, Role
+from strata.model.fact import Fact, FieldRole
 from strata.model.hardware import Health, Interface, Tier
 from strata.model.survey import Survey
 from strata.model.survey_compared import Agreement, ComparedSurveys
@@ -93,9 +93,13 @@ def test_every_field_of_a_survey_that_is_no_fact_says_so_once() -> None:
         name: fact.role
         for name, info in Survey.model_fields.items()
         for fact in info.metadata
-        if isinstance(fact, Fact) and fact.role is not Role.FACT
+        if isinstance(fact, Fact) and fact.role is not FieldRole.FACT
     }
-    assert roles["hostname"] is Role.NAME and roles["load"] is Role.STATE and roles["notices"] is Role.DERIVED
+    assert (
+        roles["hostname"] is FieldRole.NAME
+        and roles["load"] is FieldRole.STATE
+        and roles["notices"] is FieldRole.DERIVED
+    )
 
 
 def many() -> ComparedSurveys:
