@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from strata.analyse.platform import compare_surveys as compared
 from strata.app.documents import read_document
 from strata.app.naming import local, missing
 from strata.app.stacks import data_path_of, elsewhere, read_stack
@@ -54,6 +53,9 @@ def compare_surveys(where: Sequence[Path]) -> ComparedSurveys:
             "cannot compare surveys:", f"{len(where)} given", "two or more nodes are compared",
             "on each node: strata survey PATH --json > NODE.json; then strata survey --compare *.json",
         )  # fmt: skip
+    # Here: the room of statistics loads libraries that a survey of one node needs none of.
+    from strata.analyse.platform import compare_surveys as compared
+
     return compared([_read(path) if path.suffix == ".json" else survey_path(path) for path in where])
 
 
