@@ -103,6 +103,15 @@ def rate(bytes_per_second: float) -> str:
     return f"{size(bytes_per_second)}/s" if bytes_per_second >= MIB else f"{significant(bytes_per_second / KIB)} KiB/s"
 
 
+def bit_rate(bits_per_second: float) -> str:
+    """``25 Gbit/s``: of links, which are named in powers of ten."""
+    for unit, factor in (("Gbit/s", 10**9), ("Mbit/s", 10**6)):
+        if bits_per_second >= factor:
+            scaled = bits_per_second / factor
+            return f"{scaled:.0f} {unit}" if scaled == int(scaled) else f"{significant(scaled)} {unit}"
+    return f"{bits_per_second:.0f} bit/s"
+
+
 def count(value: float) -> str:
     """``19 906``: thousands set apart by a narrow space; a fraction below 100 has three significant digits.
 

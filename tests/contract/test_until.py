@@ -105,5 +105,5 @@ def test_of_a_file_the_platform_is_remembered_for_the_comparison() -> None:
         a, b = (measured(f"file:{disk}/x.dat", *words, status=(0, 4))["run"] for _ in range(2))
     document = json.loads(strata("compare", a, b, "--json").stdout)
     fields = {f["name"]: (f["a"], f["b"]) for f in document["environment"]}
-    assert {"devices", "power plan (governor)", "memory"} <= set(fields)
-    assert fields["file system"][0] == fields["file system"][1] != (None, None)
+    assert {"devices", "memory: total", "CPU: sockets"} <= set(fields)
+    assert fields["file system: kind"][0] == fields["file system: kind"][1] != (None, None)

@@ -38,7 +38,7 @@ USE_CASES = {
     "stage": ("state_of", "measure_stage"),
     "export": ("export",),
     "schemas": ("schema",),
-    "survey": ("survey_path",),
+    "survey": ("survey_path", "compare_surveys"),
     "history": ("history_of", "gate_runs", "save_baseline", "list_baselines"),
     "derive": ("write_profile",),
     "strata_lab.labs": ("up", "down", "grow", "state", "enter", "put_in", "trials"),
@@ -189,6 +189,7 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
         (T.MATRIX,): "fio /t --matrix small",
         (T.LIKE,): "fio /t --run r",
     },
+    "survey": {(T.SURVEYED,): "{dir}", (T.COMPARED,): "--compare {dir} {dir}"},
     "stage": {(T.STATE,): "stack.toml", (T.MEASURED,): "stack.toml --measure"},
     "check": {(T.FIGURES,): "{table}", (T.STORED,): "run"},
     "baseline": {
@@ -200,7 +201,7 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
 }
 
 ONE_WAY = {
-    "survey": "{dir}", "import": "{table}", "export": "csv", "compare": "a b", "history": "--all", "gate": "",
+    "import": "{table}", "export": "csv", "compare": "a b", "history": "--all", "gate": "",
     "report": "", "schema": "report",
     "explain": "", "runs": "", "runs delete": "run --yes", "clean": "",
     "lab up": "local", "lab down": "", "lab grow": "", "lab list": "", "lab status": "", "lab shell": "node",
@@ -209,7 +210,7 @@ ONE_WAY = {
 """Commands that do one thing: they honour every option they have."""
 
 SELECT = {"matrix", "job", "rw", "target", "resume", "demo", "profile", "from_trace", "check", "file", "memory", "null"}
-SELECT |= {"from_", "where", "what", "run", "measure"}
+SELECT |= {"from_", "where", "what", "run", "measure", "compare"}
 """They make it another way, which is looked at by itself."""
 
 ALL = [(command, way) for command, ways in SAMPLES.items() for way in ways]

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+from strata.model.hardware import (
+    DevicePath,
+    Geometry,
+    Health,
+    Interface,
+    KernelLog,
+    LogLine,
+    Multipath,
+    Placing,
+    Tier,
+)
 from strata.model.survey import Cpu, Device, FileSystem, Load, Memory, Survey
 
 DISK = Device(
@@ -44,3 +55,98 @@ GOOD = Survey(
     load=Load(seconds=0.5, load1=0.1, cpu_busy=0.01, cpu_steal=0.0),
     privileged=True,
 )
+
+NODE = GOOD.model_copy(
+    update={
+        "file_system": GOOD.file_system.model_copy(
+            update={
+                "kind": "xfs",
+                "source": "/dev/mapper/mpatha",
+                "device": "dm-0",
+                "placing": Placing(
+                    unit=4096,
+                    fragments_per_gib=262144,
+                    unit_advised=1 << 16,
+                    align=8 << 18,
+                    mkfs="mkfs.xfs -d su=262144,sw=8",
+                ),
+            }
+        ),
+        "devices": (
+            DISK.model_copy(
+                update={
+                    "name": "dm-0",
+                    "path": "/dev/dm-0",
+                    "kind": "multipath",
+                    "members": ("sda", "sdb"),
+                    "geometry": Geometry(level="raid6", chunk=1 << 18, stripe=8 << 18, members=10, data=8, parity=2),
+                    "multipath": Multipath(
+                        how="dm-multipath",
+                        policy="service-time",
+                        groups=2,
+                        queues_without_path=True,
+                        paths=(
+                            DevicePath(name="sda", state="active", group="active group", address="host1 rport-1:0-0"),
+                            DevicePath(name="sdb", state="failed", group="enabled group", address="host2 rport-2:0-0"),
+                        ),
+                    ),
+                }
+            ),
+            DISK.model_copy(
+                update={
+                    "health": Health(
+                        source="smartctl",
+                        passed=True,
+                        celsius=61,
+                        hours=31000,
+                        pending=3,
+                        link_errors=12,
+                        reallocated=8,
+                    )
+                }
+            ),
+        ),
+        "cpu": GOOD.cpu.model_copy(
+            update={
+                "logical": 32,
+                "usable": 32,
+                "sockets": 2,
+                "cores_per_socket": 8,
+                "threads_per_core": 2,
+                "smt": True,
+                "governor": "performance, powersave",
+                "governors": {"performance": "0-15", "powersave": "16-31"},
+            }
+        ),
+        "tiers": (
+            Tier(kind="page cache", at="host", size=4 << 30, mode="writeback"),
+            Tier(kind="bcache", at="bcache0", size=100 << 30, mode="writeback", medium="nvme0n1", hit_share=0.87),
+        ),
+        "interfaces": (
+            Interface(
+                name="ens3f0",
+                kind="ethernet",
+                driver="mlx5_core",
+                firmware="22.31.1014",
+                rate=25 * 10**9,
+                duplex="full",
+                mtu=9000,
+                queues=16,
+                numa_node=1,
+                rdma=("mlx5_0 RoCE",),
+                offloads={"tso": True, "lro": False},
+                card=True,
+            ),
+        ),
+        "kernel_log": KernelLog(
+            count=3,
+            whole=True,
+            lines=(
+                LogLine(seconds=7421.5, text="I/O error, dev sda, sector 7 op 0x0:(READ) flags 0x0", device="sda"),
+                LogLine(seconds=7422.5, text="I/O error, dev sda, sector 7 op 0x0:(READ) flags 0x0", device="sda"),
+                LogLine(seconds=9000.0, text="EXT4-fs error (device sdz1): ext4_lookup: bad inode"),
+            ),
+        ),
+    }
+)
+"""A machine with an array, two paths, a worn disk, a cache and a fast card, and something wrong with each."""

@@ -8,6 +8,18 @@ import pytest
 from surveys import DISK, GOOD, PART
 
 from strata.discover.notices import notices
+from strata.model.hardware import (
+    DevicePath,
+    FileLayout,
+    Geometry,
+    Health,
+    Interface,
+    KernelLog,
+    LogLine,
+    Multipath,
+    Placing,
+    Tier,
+)
 from strata.model.survey import Severity, Survey
 
 
@@ -25,7 +37,47 @@ def test_nothing_to_say_about_a_machine_in_order() -> None:
     assert notices(GOOD) == ()
 
 
+def health(**facts: Any) -> Survey:
+    return disk(health=Health(source="smartctl", **facts))
+
+
+def paths(policy: str, *groups: tuple[str, str | None], how: str = "dm-multipath") -> Survey:
+    each = tuple(DevicePath(name=f"sd{n}", state=state, group=group) for n, (state, group) in enumerate(groups))
+    return disk(kind="multipath", multipath=Multipath(how=how, policy=policy, paths=each))
+
+
+def placed(kind: str = "xfs", **facts: Any) -> Survey:
+    """On an array of three disks' data and one parity, of 64 KiB."""
+    told = Placing(unit=4096, fragments_per_gib=262144, mkfs="mkfs.xfs -d su=65536,sw=3", **facts)
+    array = bent(devices=(DISK.model_copy(update={"kind": "md", "geometry": RAID0}),))
+    return array.model_copy(update={"file_system": GOOD.file_system.model_copy(update={"kind": kind, "placing": told})})
+
+
+RAID0 = Geometry(level="raid0", chunk=1 << 16, stripe=3 << 16, members=3, data=3)
+RAID5 = RAID0.model_copy(update={"level": "raid5", "members": 4, "parity": 1})
+ACTIVE, OTHER = "active group", "enabled group"
 CASES = {
+    "device.parity": disk(kind="md", geometry=RAID5),
+    "fs.stripe-unknown": placed(),
+    "fs.stripe-mismatch": placed(stripe_unit=1 << 15, stripe_width=3 << 15),
+    "device.path-lost": paths("service-time", ("active", ACTIVE), ("failed", ACTIVE)),
+    "device.one-path": paths("service-time", ("active", ACTIVE)),
+    "device.path-failover": paths("service-time", ("active", ACTIVE), ("active", OTHER)),
+    "device.failing": health(passed=False, critical=4),
+    "device.media-errors": health(passed=True, pending=3),
+    "device.worn": health(used=0.93, spare=0.5),
+    "device.hot": health(celsius=61),
+    "device.link-errors": health(link_errors=12),
+    "device.errors-logged": bent(
+        kernel_log=KernelLog(count=2, whole=True, lines=(LogLine(seconds=3, text="I/O error, dev sda", device="sda"),))
+    ),
+    "device.cache-tier": bent(tiers=(Tier(kind="bcache", at="bcache0", size=100 << 30, mode="writeback"),)),
+    "fs.fragmented": bent(file=FileLayout(path="/data/x", size=1 << 30, fragments=20000, smallest=4096)),
+    "fs.free-fragmented": bent(
+        "file_system", placing=Placing(unit=4096, fragments_per_gib=262144, free_groups=100, free_groups_small=80)
+    ),
+    "machine.smt": bent("cpu", smt=True, threads_per_core=2),
+    "machine.half-duplex": bent(interfaces=(Interface(name="eth0", kind="ethernet", duplex="half", card=True),)),
     "fs.no-direct": bent("file_system", options=("rw", "data=journal")),
     "fs.memory": bent("file_system", kind="tmpfs"),
     "fs.overlay": bent("file_system", kind="overlay"),
@@ -84,6 +136,55 @@ def test_each_cause_is_named_with_reason_and_step(code: str) -> None:
     notice = found[code]
     assert notice.why
     assert notice.next_step or notice.severity is Severity.INFO
+
+
+HEALTHY = {
+    "an array that the file system knows": placed(stripe_unit=1 << 16, stripe_width=3 << 16),
+    "ext4, which shows the whole stripe alone": placed("ext4", stripe_width=3 << 16),
+    "a file system that cannot be told": placed("btrfs").model_copy(update={"file_system": GOOD.file_system}),
+    "balanced paths": paths("service-time", ("active", ACTIVE), ("active", ACTIVE)),
+    "balanced paths of NVMe": paths("round-robin", ("live", "optimized"), ("live", "optimized"), how="NVMe"),
+    "a disk in order": health(passed=True, celsius=45, used=0.2, spare=1.0, pending=0, uncorrected=0, link_errors=0),
+    "SMT off": bent("cpu", smt=False, threads_per_core=1),
+    "one governor": bent("cpu", governors={"performance": "0-7"}),
+    "a file in large pieces": bent(file=FileLayout(path="/data/x", size=1 << 40, fragments=8192)),
+    "a small file": bent(file=FileLayout(path="/data/x", size=1 << 14, fragments=4)),
+    "errors of other devices": bent(
+        kernel_log=KernelLog(count=1, whole=True, lines=(LogLine(seconds=3, text="I/O error, dev sdz"),))
+    ),
+    "caches with a notice or a size of their own": bent(
+        tiers=(Tier(kind="page cache", at="host", size=4 << 30), Tier(kind="device write cache", at="sda"))
+    ),
+}
+
+
+@pytest.mark.parametrize("what", HEALTHY)
+def test_nothing_is_said_of_what_is_in_order(what: str) -> None:
+    assert notices(HEALTHY[what]) == ()
+
+
+def test_of_several_governors_the_cpus_of_the_slow_one_are_named() -> None:
+    (found,) = notices(
+        bent("cpu", governor="performance, powersave", governors={"performance": "0-5", "powersave": "6-7"})
+    )
+    assert (found.code, found.what) == ("machine.governor", "CPUs run under powersave (CPU 6-7)")
+
+
+def test_the_policy_of_nvme_that_uses_one_path() -> None:
+    (found,) = notices(paths("numa", ("live", "optimized"), ("live", "optimized"), how="NVMe"))
+    assert found.code == "device.path-failover" and "over 1 of its 2 paths (NVMe, numa)" in found.what
+
+
+def test_a_device_that_states_its_limit_is_hot_before_it() -> None:
+    assert [n.code for n in notices(health(celsius=56, celsius_limit=60))] == ["device.hot"]
+    assert notices(health(celsius=54, celsius_limit=60)) == ()
+
+
+def test_what_a_small_write_costs_on_parity_and_how_many_fragments_are_possible() -> None:
+    (parity,) = notices(CASES["device.parity"])
+    assert "full stripe of 192 KiB (3 × 64 KiB and 1 parity)" in parity.what and "up to 4 requests" in parity.why
+    (fragments,) = notices(CASES["fs.fragmented"])
+    assert "20\u202f000 fragments of 52.4 KiB" in fragments.what and "at most 262\u202f144" in fragments.what
 
 
 def test_other_devices_and_other_limits_are_not_ours() -> None:

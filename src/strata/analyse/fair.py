@@ -8,12 +8,13 @@ then everything else has to be the same). What was recorded on one side only col
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from strata import units
+from strata.analyse.platform import facts_of
 from strata.model.compared import EnvironmentField, Fairness
 from strata.model.run import Run
-from strata.model.survey import Device, Survey
+from strata.model.survey import Survey
 
 Fields = Mapping[str, tuple[str | None, Fairness]]
 
@@ -23,8 +24,12 @@ _PREVENTS, _COLOURS = Fairness.PREVENTS, Fairness.COLOURS
 def compare_environments(a: Run, b: Run) -> tuple[EnvironmentField, ...]:
     """Every field of both, those that are the same too, in the order in which they matter."""
     left, right = fields_of(a), fields_of(b)
+    # A survey of an earlier version knows less: what it did not look at is no difference.
+    unequal = a.survey is not None and b.survey is not None and _thorough(a.survey) != _thorough(b.survey)
     found = []
     for name in dict.fromkeys((*left, *right)):
+        if unequal and (name in left) != (name in right):
+            continue
         x, weight = left.get(name, (None, _COLOURS))
         y, other = right.get(name, (None, _COLOURS))
         heavy = _PREVENTS if _PREVENTS in (weight, other) and x is not None and y is not None else _COLOURS
@@ -58,41 +63,15 @@ def fields_of(run: Run) -> Fields:
     return found
 
 
-_DEVICE: tuple[tuple[str, Callable[[Device], object]], ...] = (
-    ("model", lambda d: d.model),
-    ("serial", lambda d: d.serial),
-    ("firmware", lambda d: d.firmware),
-    ("size", lambda d: None if d.size is None else units.size(d.size)),
-    ("write cache", lambda d: d.write_cache),
-    ("scheduler", lambda d: d.scheduler),
-    ("largest request", lambda d: None if d.max_sectors_bytes is None else units.size(d.max_sectors_bytes)),
-    ("requests queued", lambda d: d.nr_requests),
-    ("queues", lambda d: d.queues),
-)
-
-
 def _platform(s: Survey) -> dict[str, str | None]:
-    fs, cpu = s.file_system, s.cpu
-    found = {
-        "operating system": s.os,
-        "file system": f"{fs.kind} at {fs.mount_point}",
-        "mount options": ",".join(fs.options),
-        "devices": " → ".join(d.name for d in s.devices) or None,
-    }
-    for device in s.devices:
-        for name, read in _DEVICE:
-            found[f"{device.name}: {name}"] = _text(read(device))
-    return found | {
-        "processor": cpu.model,
-        "CPUs usable": f"{cpu.usable:g} of {cpu.logical}",
-        "power plan (governor)": cpu.governor,
-        "turbo": _text(cpu.turbo),
-        "deepest sleep": cpu.idle_state,
-        "hypervisor": cpu.hypervisor,
-        "clock source": cpu.clocksource,
-        "memory": units.size(s.memory.total),
-        "memory limit": None if s.memory.limit is None else units.size(s.memory.limit),
-    }
+    """Its facts, with the devices under their own names: another disk is another disk, also of the same model."""
+    found: dict[str, str | None] = {"devices": " → ".join(d.name for d in s.devices) or None}
+    found |= {f"{device.name}: serial": device.serial for device in s.devices}
+    return found | facts_of(s, lambda device: device.name)
+
+
+def _thorough(s: Survey) -> bool:
+    return s.cpu.sockets is not None or bool(s.tiers or s.interfaces)
 
 
 def _text(value: object) -> str | None:

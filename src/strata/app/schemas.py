@@ -20,6 +20,7 @@ from strata.model.plan import Plan
 from strata.model.remembered import Baseline, RunHead
 from strata.model.stages import StagesState
 from strata.model.survey import Survey
+from strata.model.survey_compared import ComparedSurveys
 from strata.model.trace import TraceResult
 from strata.model.verify import VerifyResult
 from strata.report.explained import Explained
@@ -29,6 +30,7 @@ WHOLE: dict[str, type[BaseModel]] = {
     "report": Document, "explain": Explained, "measure": OneResult, "matrix": MatrixResult, "matrix-plan": MatrixPlan,
     "compare": ComparedRuns, "history": History, "gate": Gate, "verify": VerifyResult, "trace": TraceResult,
     "check": Checked, "import": ImportResult, "stages": StagesState,
+    "survey-compare": ComparedSurveys,
 }  # fmt: skip
 """``strata.NAME/1``: the document is the value itself."""
 PARTS: dict[str, tuple[str, Any]] = {

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from strata.app.documents import read_document
 from strata.app.naming import local, missing
 from strata.app.stacks import data_path_of, elsewhere, read_stack
 from strata.discover.stackfile import draft
 from strata.discover.survey import survey
+from strata.errors import UsageError
 from strata.model.stack import Stack
 from strata.model.survey import Notice, Severity, Survey
+from strata.model.survey_compared import ComparedSurveys
 
 
 def survey_path(path: Path | Stack, load_seconds: float = 0.5) -> Survey:
@@ -37,6 +41,32 @@ def survey_path(path: Path | Stack, load_seconds: float = 0.5) -> Survey:
         for why in elsewhere(stack)
     )
     return found.model_copy(update={"notices": (*found.notices, *far)})
+
+
+def compare_surveys(where: Sequence[Path]) -> ComparedSurveys:
+    """Of two or more: documents of ``strata survey --json`` (``.json``), and paths of this machine, surveyed now.
+
+    Raises `UsageError` for fewer than two, and for a document of something else.
+    """
+    if len(where) < 2:
+        raise UsageError(
+            "cannot compare surveys:", f"{len(where)} given", "two or more nodes are compared",
+            "on each node: strata survey PATH --json > NODE.json; then strata survey --compare *.json",
+        )  # fmt: skip
+    # Here: the room of statistics loads libraries that a survey of one node needs none of.
+    from strata.analyse.platform import compare_surveys as compared
+
+    return compared([_read(path) if path.suffix == ".json" else survey_path(path) for path in where])
+
+
+def _read(path: Path) -> Survey:
+    found = read_document(path)
+    if not isinstance(found, Survey):
+        what = getattr(found, "schema_version", "another document")
+        raise UsageError(
+            "cannot compare surveys:", str(path), f"it is {what}", "give what strata survey --json printed"
+        )
+    return found
 
 
 def draft_stack(found: Survey, path: Path) -> str:

@@ -11,7 +11,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "survey": (
         ("strata survey /mnt/volume", "what is below a path, and what would distort a measurement"),
-        ("strata survey /mnt/volume --write stack.toml", "draft a stack file, to add the layers above"),
+        ("strata survey --compare node-1.json node-2.json", "what differs between nodes (of survey --json on each)"),
     ),
     "diagnose": (
         (

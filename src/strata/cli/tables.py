@@ -35,6 +35,7 @@ ASIDE = _names("seed")
 RUN, CHECK = "a new run", "--check"
 LIVE, SAVED = "a device or a path", "--from"
 FIGURES, STORED = "a file", "a run"
+SURVEYED, COMPARED = "one path", "--compare"
 STATE, MEASURED = "the state", "--measure"
 SAVE, PROMOTE, LIST, SHOW = "save", "promote", "list", "show"
 FILE, MEMORY, NULL, CONFIG = "--file", "--memory", "--null", "--config"
@@ -153,6 +154,10 @@ TRACE = Usages({(LIVE,): _names("where command seconds max_events save json"), (
 
 CHECKED = Usages({(FIGURES,): _names("what column plan strict json"), (STORED,): _names("what strict json store")})
 
+SURVEY = Usages({
+    (SURVEYED,): _names("where json verbose write"), (COMPARED,): _names("where compare json markdown"),
+})  # fmt: skip
+
 STAGE = Usages({
     (STATE,): _names("stack json store"),
     (MEASURED,): _names("stack measure layer size rounds runtime progress json store") | KEPT,
@@ -168,6 +173,6 @@ BASELINE = Usages({
 TABLES = {
     "measure": MEASURE, "diagnose": DIAGNOSE, "plan": PLAN, "verify": VERIFY, "target": TARGET, "trace": TRACE,
     "check": CHECKED, "baseline": BASELINE, "emit": EMIT,
-    "stage": STAGE,
+    "stage": STAGE, "survey": SURVEY,
 }  # fmt: skip
 """By the name of the command. The test of all options goes through these and through the commands that have none."""

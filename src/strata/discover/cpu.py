@@ -7,6 +7,7 @@ import re
 from operator import itemgetter
 from sys import byteorder
 
+from strata.discover.topology import topology
 from strata.host.proc import Sys
 from strata.model.survey import Cpu
 
@@ -27,12 +28,12 @@ def cpu(sys: Sys, quota: float | None = None) -> Cpu:
         usable=min(float(allowed), quota) if quota else float(allowed),
         numa_nodes=sum(1 for n in sys.names("/sys/devices/system/node") if re.fullmatch(r"node\d+", n)) or 1,
         mhz=_mhz(sys, info),
-        governor=sys.text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         turbo=_turbo(sys),
         hypervisor=_hypervisor(sys, info),
         clocksource=sys.text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         idle_state=idle_state,
         idle_wake_us=idle_wake_us,
+        **topology(sys),
     )
 
 

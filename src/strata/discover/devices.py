@@ -56,6 +56,7 @@ def device(name: str, sys: Sys) -> Device:
         scheduler=_chosen(sys.text(f"{queue}/scheduler")),
         logical_block=sys.int(f"{queue}/logical_block_size"),
         physical_block=sys.int(f"{queue}/physical_block_size"),
+        minimum_io=sys.int(f"{queue}/minimum_io_size") or None,
         # The kernel writes 0 where the device states none.
         optimal_io=sys.int(f"{queue}/optimal_io_size") or None,
         max_sectors_bytes=None if max_kb is None else max_kb * 1024,
@@ -116,6 +117,7 @@ def _detail(name: str, kind: str, sys: Sys) -> dict[str, str]:
         "md_chunk_bytes": f"{base}/md/chunk_size",
         "md_degraded": f"{base}/md/degraded",
         "md_sync": f"{base}/md/sync_action",
+        "md_policy": f"{base}/md/consistency_policy",
         "backing_file": f"{base}/loop/backing_file",
         "direct_io": f"{base}/loop/dio",
         "loop_offset": f"{base}/loop/offset",

@@ -10,7 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from sample_report import build, estimate
+from surveys import GOOD, NODE
 
+from strata.analyse.platform import compare_surveys
+from strata.discover.notices import notices
 from strata.model.analysis import Check, Comparison, Equivalence, NoiseFloor
 from strata.model.caching import Caching, CachingState, Residency
 from strata.model.estimate import Estimate
@@ -25,6 +28,7 @@ from strata.report.ladder import ResultSign
 from strata.report.measure_text import measure_text
 from strata.report.plan_text import plan_text
 from strata.report.runs_text import runs_text
+from strata.report.survey_compare_text import survey_compare_text
 from strata.report.survey_text import survey_text
 from strata.report.terminal import RULED_OUT
 from strata.text.output import shown
@@ -46,6 +50,15 @@ def with_comparison(report: Report, comparison: Comparison) -> Report:
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_report_reads_as_it_was_looked_at(width: int) -> None:
     golden_file.check(f"report-{width}.txt", terminal.render(build(), width, False, "strata-report-7f3a.html"))
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_survey_of_a_large_node_in_short_and_in_full(width: int) -> None:
+    node = NODE.model_copy(update={"notices": notices(NODE)})
+    texts = [survey_text(node, width), survey_text(node, width, verbose=True)]
+    texts.append(survey_compare_text(compare_surveys([NODE, GOOD.model_copy(update={"hostname": "node-1"})]), width))
+    assert max(cell_len(line) for text in texts for line in text.splitlines()) <= width
+    golden_file.check(f"survey-{width}.txt", "\n----\n".join(texts))
 
 
 @pytest.mark.parametrize("width", [80, 200])

@@ -5,10 +5,11 @@ A check takes the survey and returns its notices; it prints nothing and changes 
 
 from __future__ import annotations
 
-from strata.discover.notices import devices, filesystem, machine
+from strata.discover.notices import arrays, caches, devices, filesystem, health, machine, paths
 from strata.model.survey import Notice, Severity, Survey
 
-CHECKS = (*filesystem.CHECKS, *devices.CHECKS, *machine.CHECKS)
+_FILES = (filesystem, devices, arrays, paths, health, caches, machine)
+CHECKS = tuple(check for file in _FILES for check in file.CHECKS)
 
 
 def notices(survey: Survey) -> tuple[Notice, ...]:

@@ -47,11 +47,16 @@ def busy(survey: Survey) -> Iterator[Notice]:
 def clocks(survey: Survey) -> Iterator[Notice]:
     """CPUs that change speed, clocks that cost."""
     cpu = survey.cpu
-    if cpu.governor is not None and cpu.governor != "performance":
+    slow = {name: cpus for name, cpus in cpu.governors.items() if name != "performance"}
+    if slow or cpu.governor not in (None, "performance", *cpu.governors):
+        # Of one governor all CPUs, of several those that are slower.
+        which = ", ".join(f"{name} (CPU {cpus})" for name, cpus in slow.items())
+        said = f"the CPU frequency governor is {cpu.governor}" if len(cpu.governors) < 2 else f"CPUs run under {which}"
         yield warn(
             "machine.governor",
-            f"the CPU frequency governor is {cpu.governor}",
-            "a CPU that waits for I/O lowers its clock, so every completion takes longer",
+            said,
+            "a CPU that waits for I/O lowers its clock, so every completion takes longer"
+            + ("" if len(cpu.governors) < 2 else ", on these CPUs and not on others"),
             "during the measurement: cpupower frequency-set -g performance",
         )
     if cpu.idle_wake_us is not None and cpu.idle_wake_us > WAKE_UP_US:
@@ -76,6 +81,32 @@ def clocks(survey: Survey) -> Iterator[Notice]:
             "the clock depends on temperature and on the number of active cores, so early cells may run faster",
             "interleaved rounds reduce the effect; for the last percent, switch turbo off",
         )
+
+
+def threads(survey: Survey) -> Iterator[Notice]:
+    """Two logical CPUs of one core are not two CPUs."""
+    cpu = survey.cpu
+    if cpu.smt and (cpu.threads_per_core or 1) > 1:
+        yield info(
+            "machine.smt",
+            f"SMT is on: {cpu.threads_per_core} logical CPUs share a core",
+            "a load generator, an interrupt and a server on one core slow each other down, and a CPU at 50 % may be "
+            "its core at 100 %",
+            "compare CPU figures per core (--cpus with one thread of each); echo off > "
+            "/sys/devices/system/cpu/smt/control",
+        )
+
+
+def cards(survey: Survey) -> Iterator[Notice]:
+    """A link that came up worse than its card."""
+    for card in survey.interfaces:
+        if card.card and card.duplex == "half":
+            yield warn(
+                "machine.half-duplex",
+                f"{card.name} runs in half duplex",
+                "both directions share the wire, and collisions delay packets",
+                f"check the cable and the switch port: ethtool {card.name}",
+            )
 
 
 def processors(survey: Survey) -> Iterator[Notice]:
@@ -165,4 +196,4 @@ def kernel(survey: Survey) -> Iterator[Notice]:
         )
 
 
-CHECKS = (busy, clocks, processors, cgroups, memory, kernel)
+CHECKS = (busy, clocks, threads, processors, cards, cgroups, memory, kernel)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from strata.model.matrix import MatrixCell, MatrixResult
-from strata.report import matrix_text, survey_text, words
+from strata.report import matrix_text, survey_facts, words
 from strata.report.html import frame
 from strata.report.html.charts.heatmap import QUANTITIES, Quantity, heatmap, width_of
 from strata.report.html.frame import Cell, ends, interval, text_of, value_of
@@ -45,7 +45,7 @@ def render(result: MatrixResult) -> str:
         worth=matrix_text.worth_words(result),
         noise=matrix_text.noise_words(result),
         p99_needs=words.needs("99"),
-        survey_facts=survey_text,
+        survey_facts=survey_facts,
         predictions=[matrix_text.prediction_words(p) for p in result.predictions],
     )
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from strata.model.analysis import UNSTEADY, CellSummary
 from strata.model.finding import VerdictKind
 from strata.model.run import Report
-from strata.report import answer, experiments, figures, ladder, survey_text, words
+from strata.report import answer, experiments, figures, ladder, survey_facts, words
 from strata.report.check_lines import check_lines, told
 from strata.report.explained import ROW_HEAD, row_table
 from strata.report.html import counters, frame
@@ -113,7 +113,7 @@ def context(report: Report) -> dict[str, Any]:
         "row_cells": [(row, found) for row in table.rows if (found := cells(row))],
         "checks": check_lines(report),
         "survey": report.run.survey,
-        "survey_facts": survey_text,
+        "survey_facts": survey_facts,
         "heat": frame.heat,
         "called_as": shlex.join(report.run.environment.command),
     }
