@@ -128,7 +128,8 @@ def _not_taken(joining: Joining, error: BaseException) -> RunFailed:
     if "name taken" in text:
         why, hint = "a node of that name has joined already", "give another --name, or end that node first"
     elif "refused: " in text:
-        why, hint = text.partition("refused: ")[2].partition("'")[0][:300], "see strata node join --help"
+        why = text.partition("refused: ")[2].partition("'")[0][:300]
+        hint = "give the --name of the certificate, or its own certificate: --trust"
     else:
         why, hint = text[:300], f"look at the nodes: strata node list {joining.door.address}"
     return RunFailed("cannot join as node", joining.name, why, hint)

@@ -7,7 +7,10 @@ Dask reads its settings from files and variables of the user as well. A node and
 from __future__ import annotations
 
 import logging
+from importlib.util import find_spec
 from typing import Any
+
+from strata.errors import RunFailed
 
 TTL_S = 10.0
 """A node that sent no heartbeat for so long is lost."""
@@ -54,8 +57,16 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
+def installed() -> None:
+    """Raises `RunFailed` where the libraries are not there: they are an extra of the package."""
+    if missing := [name for name in ("distributed", "cryptography") if find_spec(name) is None]:
+        why = f"not installed: {', '.join(missing)}"
+        raise RunFailed("cannot use nodes", "", why, "pip install 'strata[nodes]'")
+
+
 def settle(*, whole: bool = False) -> None:
     """Sets Dask as above. ``whole``: this process is a node or a scheduler: nothing else counts."""
+    installed()
     for name in ("distributed", "tornado"):
         logger = logging.getLogger(name)
         logger.addHandler(logging.NullHandler())

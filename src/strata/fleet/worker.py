@@ -25,8 +25,8 @@ class Cancels(WorkerPlugin):
         self._duties = duties
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
-        """Dask's: a running task whose client has gone, or has cancelled it, becomes ``cancelled``."""
-        if finish == "cancelled":
+        """Dask's: a running task whose client has gone, or has cancelled it, is released before it is done."""
+        if finish == "released" and start in ("executing", "long-running"):
             self._duties.cancel(str(key))
 
 

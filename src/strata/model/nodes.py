@@ -64,3 +64,24 @@ class Lost(Value):
 
     node: str
     why: str
+
+
+class TrustedName(Value):
+    """The certificate of one name. ``problems``: why it cannot be used, nothing where it can."""
+
+    name: str
+    folder: str
+    expires_unix_ns: UnixNs | None = None
+    problems: tuple[str, ...] = ()
+
+
+class TrustState(Value):
+    """What `strata node trust` made or found."""
+
+    folder: str
+    names: tuple[TrustedName, ...]
+
+    @property
+    def fine(self) -> bool:
+        """Whether all of them can be used."""
+        return not any(name.problems for name in self.names)
