@@ -76,6 +76,14 @@ def test_a_default_route_is_a_way_out(four: str | None, six: str | None, out: bo
     assert doors._ways_out(tmp_path) is out
 
 
+def test_only_interfaces_to_this_machine_make_a_namespace_a_place_of_its_own() -> None:
+    lo = (True, "")
+    assert doors._inward([lo, (False, "veth"), (False, "bridge"), (False, "ifb")])
+    for outward in ("", "vlan", "macvlan", "ipvlan", "tun", "wireguard", "vxlan"):
+        assert not doors._inward([lo, (False, "veth"), (False, outward)]), outward
+    assert not doors._inward(None)
+
+
 def test_errors_come_back_as_they_were() -> None:
     def through(error: Exception) -> object:
         return call.outcome(call.refused(error))  # type: ignore[arg-type]

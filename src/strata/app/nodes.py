@@ -72,7 +72,7 @@ def join(
         # The whole process: nothing of it has another thread yet.
         netns.enter(namespace)
     until = time.monotonic() + wait_s
-    door = doors.parsed(address if scheduler_file is None else _address(scheduler_file, until))
+    door = doors.parsed(address or "" if scheduler_file is None else _address(scheduler_file, until))
     doors.admitted(door, "will not connect to")
     with _folder(called) as folder:
         made = serving.Joining(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from strata.errors import RunFailed, SafetyRefusal
+from strata.fleet import doors
 from strata.fleet.doors import Door
 from strata.fleet.node import TOPIC, carry_out, key_of
 from strata.fleet.settings import CONNECT_S, TTL_S
@@ -31,19 +32,28 @@ class Pinned:
         return [self.addresses[key]]
 
 
-async def greet(door: Door, security: Any, role: str) -> None:
-    """Connects once and leaves again. Raises `RunFailed` or `SafetyRefusal` in words that say what is wrong."""
+async def greet(door: Door, security: Any, role: str) -> str:
+    """Connects once and leaves again: the host at our end of the connection.
+
+    Raises `RunFailed` or `SafetyRefusal` in words that say what is wrong.
+    """
     from distributed.comm.core import connect
 
     args = security.get_connection_args(role) if security is not None else {}
     try:
         comm: Any = await connect(door.address, timeout=CONNECT_S, **args)  # type: ignore[no-untyped-call]
         # With TLS 1.3 a server refuses our certificate only after it was greeted.
-        await comm.write({"op": "ping", "reply": True})
-        await asyncio.wait_for(comm.read(), CONNECT_S)
+        await comm.write({"op": "identity", "n_workers": 0, "reply": True})
+        found = await asyncio.wait_for(comm.read(), CONNECT_S)
+        ours = str(comm.local_address)
         await comm.close()
     except (OSError, TimeoutError) as e:
         raise unreachable(door, e) from e
+    if not isinstance(found, dict) or found.get("type") != "NodeScheduler":
+        # Dask's own would hand a call to a node several times, and wait for a lost one for ever.
+        why = "it is no scheduler of Strata's"
+        raise RunFailed("cannot use", door.address, why, f"strata node serve --listen {door.address}")
+    return doors.parsed(ours).host
 
 
 def unreachable(door: Door, error: BaseException) -> RunFailed | SafetyRefusal:

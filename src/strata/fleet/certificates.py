@@ -61,6 +61,7 @@ class Certificates:
     def _wrong(self, ca: x509.Certificate, made: x509.Certificate, key: Any) -> Iterator[str]:
         from cryptography import x509
         from cryptography.exceptions import InvalidSignature
+        from cryptography.x509.oid import ExtendedKeyUsageOID
 
         try:
             made.verify_directly_issued_by(ca)
@@ -78,7 +79,7 @@ class Certificates:
             used = set(made.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value)
         except (x509.ExtensionNotFound, ValueError):
             used = set()
-        if not {x509.ExtendedKeyUsageOID.SERVER_AUTH, x509.ExtendedKeyUsageOID.CLIENT_AUTH} <= used:
+        if not {ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH} <= used:
             yield f"{CERTIFICATE} is not for both ends of a connection (extended key usage)"
 
     def _private(self) -> Iterator[str]:

@@ -16,6 +16,7 @@ from strata.model.nodes import NODE_NAME
 _PER_S = 300
 """Heartbeats of all nodes."""
 _SLOWEST_S = 3.0
+_LOOK_EVERY_S = 1.0
 
 
 def heartbeat_s(nodes: int) -> float:
@@ -25,6 +26,11 @@ def heartbeat_s(nodes: int) -> float:
 
 class NodeScheduler(Scheduler):
     """Dask's, without what it opens to everybody."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        # Dask looks as often as the time itself is long, and so finds a lost one after twice that.
+        self.periodic_callbacks["worker-ttl"].callback_time = _LOOK_EVERY_S * 1000
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
         """None: it would answer everybody."""

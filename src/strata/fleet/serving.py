@@ -79,8 +79,8 @@ def join(joining: Joining, ready: Callable[[str], None]) -> int:
     async def begin() -> tuple[Any, Callable[[], Awaitable[Any]]]:
         from strata.fleet.worker import NodeWorker
 
-        await _greeted(door, security, joining.wait_s)
-        worker = NodeWorker(door.address, duties, _about(joining), str(scratch), security)
+        host = await _greeted(door, security, joining.wait_s)
+        worker = NodeWorker(door.address, host, duties, _about(joining), str(scratch), security)
         try:
             await worker
         except (ValueError, RuntimeError) as e:
@@ -106,7 +106,7 @@ def _about(joining: Joining) -> dict[str, Any]:
     }
 
 
-async def _greeted(door: Door, security: Any, wait_s: float) -> None:
+async def _greeted(door: Door, security: Any, wait_s: float) -> str:
     """Waits for the scheduler: nodes and scheduler are often started at the same time."""
     until = time.monotonic() + wait_s
     while True:

@@ -119,11 +119,12 @@ def _node(folder: Path, name: str, signer: x509.Certificate, signs: EllipticCurv
     """A certificate for either end of a connection, because a node listens and connects."""
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import ExtendedKeyUsageOID
 
     ownership.folder(folder, HINT, HOLDS)
     key = ec.generate_private_key(ec.SECP256R1())
     at = now()
-    both = [x509.ExtendedKeyUsageOID.SERVER_AUTH, x509.ExtendedKeyUsageOID.CLIENT_AUTH]
+    both = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
     certificate = _signed(
         x509.CertificateBuilder()
         .subject_name(x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)]))

@@ -31,13 +31,19 @@ class Cancels(WorkerPlugin):
 
 
 class NodeWorker(Worker):
-    """``about``: what it says of itself when it joins. `duties` is what its calls find."""
+    """``host``: our end of the connection to the scheduler. It listens there alone: Dask's own does on all interfaces.
 
-    def __init__(self, scheduler: str, duties: Duties, about: dict[str, Any], scratch: str, security: Any) -> None:
+    ``about``: what it says of itself when it joins. `duties` is what its calls find.
+    """
+
+    def __init__(
+        self, scheduler: str, host: str, duties: Duties, about: dict[str, Any], scratch: str, security: Any
+    ) -> None:
         self.duties = duties
         super().__init__(
             scheduler,
             name=duties.name,
+            host=host,
             nthreads=_THREADS,
             memory_limit=0,
             resources=LOADS,
