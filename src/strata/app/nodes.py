@@ -15,8 +15,9 @@ from strata import parsing, units
 from strata.errors import RunFailed, StrataError, UsageError
 from strata.fleet import Cluster, counters, doors, identity, serving
 from strata.fleet import trust as certificates
-from strata.host import atomic_write, netns, ownership, untrusted, xdg
+from strata.host import atomic_write, netns, ownership, xdg
 from strata.host.proc import descriptor
+from strata.host.untrusted import read_text
 from strata.model.nodes import NODE_NAME, NodeClock, NodeInfo, NodeList, TrustState
 
 _SCHEDULER_FILE = "cannot read the scheduler file"
@@ -27,8 +28,6 @@ def trust(names: tuple[str, ...], folder: Path | None, days: int, *, renew: bool
     """Makes certificates for the names, or with ``check`` says what is wrong with those there are."""
     root = folder or identity.folder()
     if check:
-        if names or renew:
-            raise UsageError("cannot use --check with", "names or --renew", "", "leave them out")
         return certificates.check(root)
     return certificates.make(root, names, days, renew=renew)
 
@@ -118,7 +117,7 @@ def _address(path: Path, until: float) -> str:
     """What the scheduler wrote there. It may still be starting, and a shared file system be late."""
     while not path.exists() and time.monotonic() < until:
         time.sleep(_LOOK_EVERY_S)
-    text = untrusted.read_text(path, _SCHEDULER_FILE, units.MIB, "start: strata node serve --scheduler-file")
+    text = read_text(path, _SCHEDULER_FILE, units.MIB, "start: strata node serve --scheduler-file")
     try:
         address = parsing.json_of(text)["address"]
     except (ValueError, KeyError, TypeError) as e:

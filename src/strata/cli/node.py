@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from strata.cli import common
+from strata.cli import common, tables
 from strata.cli.help import Commands
 from strata.errors import Exit
 from strata.text.output import note
@@ -23,6 +23,7 @@ Scheduler = Annotated[str, typer.Argument(help="Address of the scheduler, e.g. t
 
 @node.command("trust")
 def trust(
+    context: typer.Context,
     names: Annotated[
         list[str] | None, typer.Argument(help="Names of the nodes; scheduler and client are always included.")
     ] = None,
@@ -41,6 +42,7 @@ def trust(
     from strata.app import nodes
     from strata.report.nodes_text import trust_text
 
+    tables.TRUST.check(context, tables.CHECK if check else tables.MAKE)
     state = nodes.trust(tuple(names or ()), folder, days, renew=renew, check=check)
     common.show(state, trust_text, json)
     return Exit.FINE if state.fine else Exit.GATE

@@ -55,6 +55,7 @@ class NodeClock(Value):
 class NodeList(Value):
     """What `strata node list --json` prints."""
 
+    schema_version: str = Field(default="strata.nodes/1", alias="schema")
     scheduler: str
     nodes: tuple[NodeClock, ...]
 
@@ -78,6 +79,7 @@ class TrustedName(Value):
 class TrustState(Value):
     """What `strata node trust` made or found."""
 
+    schema_version: str = Field(default="strata.trust/1", alias="schema")
     folder: str
     names: tuple[TrustedName, ...]
 
