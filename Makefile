@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test quick check docs changelog setup lock clean bench-demos bench-diagnosis bench-engine bench-gate bench-honesty bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
+.PHONY: run test quick check docs changelog setup lock clean bench-demos bench-diagnosis bench-engine bench-fleet bench-gate bench-honesty bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -30,6 +30,9 @@ bench-diagnosis: setup ## how often a verdict is right, by the lab's truth: repl
 
 bench-engine: setup ## the load engine beside fio and other peers (ROUNDS=7; ARGS=--smoke)
 	@.venv/bin/python benches/engine/run.py $(ARGS)
+
+bench-fleet: setup ## what a cluster of nodes costs: start, memory, idle processor time, clocks (QUICK=1; ARGS=--tls)
+	@.venv/bin/python benches/fleet/run.py $(if $(QUICK),--nodes 4 --idle 5) $(ARGS)
 
 bench-lab: setup ## as root: every layer of the stacks of several nodes, with bytes on the wires and cycles per byte (QUICK=1; ARGS=--ceph)
 	@.venv/bin/python benches/lab/run.py $(ARGS)

@@ -24,7 +24,12 @@ class Exit(IntEnum):
     FINE = 0, "fine", "the command succeeded; for `strata measure` and `strata report` whatever the verdict is"
     FAILED = 1, "run failed", "the run could not start or did not complete; what was measured is kept"
     USAGE = 2, "usage", "the arguments are invalid; nothing was started"
-    GATE = 3, "gate failed", "`strata gate` found a regression, `strata verify` a fault, `strata check` a broken law"
+    GATE = (
+        3,
+        "gate failed",
+        "`strata gate` found a regression, `strata verify` a fault, `strata check` a broken law, "
+        "`strata node trust --check` an unusable certificate",
+    )
     INCONCLUSIVE = (
         4,
         "inconclusive",
@@ -33,8 +38,8 @@ class Exit(IntEnum):
     REFUSED = (
         5,
         "refused for safety",
-        "continuing could have written to data that Strata did not create; nothing was written to it, and a refusal "
-        "during a run says what the run had written until then",
+        "continuing could have written to data that Strata did not create, or opened a node to others; nothing was "
+        "written to it, and a refusal during a run says what the run had written until then",
     )
     HUNG_UP = 129, "ended by SIGHUP", "the terminal was closed; what was measured is kept"
     INTERRUPTED = 130, "ended by SIGINT", "Ctrl-C; what was measured is kept"

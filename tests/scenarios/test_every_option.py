@@ -41,6 +41,7 @@ USE_CASES = {
     "survey": ("survey_path", "compare_surveys"),
     "history": ("history_of", "gate_runs", "save_baseline", "list_baselines"),
     "derive": ("write_profile",),
+    "nodes": ("trust", "serve", "join", "list_nodes"),
     "strata_lab.labs": ("up", "down", "grow", "state", "enter", "put_in", "trials"),
 }
 """Behind these the work begins; what reaches them is looked at, and nothing is done."""
@@ -191,6 +192,7 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
     },
     "survey": {(T.SURVEYED,): "{dir}", (T.COMPARED,): "--compare {dir} {dir}"},
     "stage": {(T.STATE,): "stack.toml", (T.MEASURED,): "stack.toml --measure"},
+    "node trust": {(T.MAKE,): "n1", (T.CHECK,): "--check"},
     "check": {(T.FIGURES,): "{table}", (T.STORED,): "run"},
     "baseline": {
         (T.SAVE,): "save main",
@@ -204,6 +206,7 @@ ONE_WAY = {
     "import": "{table}", "export": "csv", "compare": "a b", "history": "--all", "gate": "",
     "report": "", "schema": "report",
     "explain": "", "runs": "", "runs delete": "run --yes", "clean": "",
+    "node serve": "", "node join": "tcp://127.0.0.1:1", "node list": "tcp://127.0.0.1:1",
     "lab up": "local", "lab down": "", "lab grow": "", "lab list": "", "lab status": "", "lab shell": "node",
     "lab exec": "node ls", "lab inject": "slow-wire", "lab selftest": "",
 }  # fmt: skip

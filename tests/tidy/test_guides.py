@@ -13,7 +13,7 @@ from sample_report import build
 
 from strata.app.matrix import MatrixPlan
 from strata.app.measure import OneResult
-from strata.model import compared, experiment, figures, finding, history, imported, matrix, trace, verify
+from strata.model import compared, experiment, figures, finding, history, imported, matrix, nodes, trace, verify
 from strata.model.analysis import Check, Comparison, NoiseFloor
 from strata.model.base import Value
 from strata.model.estimate import Estimate
@@ -87,6 +87,12 @@ DOCUMENTS: dict[str, type[BaseModel]] = {
     "A trace: `strata.trace/1`": trace.TraceResult,
     "Checked figures: `strata.check/1`": figures.Checked,
     "`flags[]`": figures.Flag,
+    "Nodes: `strata.nodes/1`": nodes.NodeList,
+    "`nodes[]`": nodes.NodeClock,
+    "`nodes[].node`": nodes.NodeInfo,
+    "`nodes[].clock`": nodes.ClockOffset,
+    "Certificates: `strata.trust/1`": nodes.TrustState,
+    "`names[]` of the certificates": nodes.TrustedName,
     "Imported files: `strata.import/1`": imported.ImportResult,
     "`files[]`": imported.FileOutcome,
     "`imported` of a file": imported.Imported,

@@ -65,6 +65,9 @@ def test_the_lab_is_packed_with_all_that_it_imports_and_fits_this_strata() -> No
         ("scipy", {"analyse"}),
         ("pyroute2", {"lab"}),
         ("pyarrow", {"formats"}),
+        ("distributed", {"fleet"}),
+        ("dask", {"fleet"}),
+        ("cryptography", {"fleet"}),
         # What our own readers are held against by tests.
         ("hdrh", set()),
         ("prometheus_client", set()),

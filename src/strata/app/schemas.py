@@ -16,6 +16,7 @@ from strata.model.figures import Checked
 from strata.model.history import Gate, History
 from strata.model.imported import ImportResult
 from strata.model.matrix import MatrixResult
+from strata.model.nodes import NodeList, TrustState
 from strata.model.plan import Plan
 from strata.model.remembered import Baseline, RunHead
 from strata.model.stages import StagesState
@@ -29,7 +30,7 @@ from strata.report.json_ import Document, part_schema, schema_of
 WHOLE: dict[str, type[BaseModel]] = {
     "report": Document, "explain": Explained, "measure": OneResult, "matrix": MatrixResult, "matrix-plan": MatrixPlan,
     "compare": ComparedRuns, "history": History, "gate": Gate, "verify": VerifyResult, "trace": TraceResult,
-    "check": Checked, "import": ImportResult, "stages": StagesState,
+    "check": Checked, "import": ImportResult, "stages": StagesState, "nodes": NodeList, "trust": TrustState,
     "survey-compare": ComparedSurveys,
 }  # fmt: skip
 """``strata.NAME/1``: the document is the value itself."""

@@ -95,6 +95,26 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("strata runs delete 20261120-101500-abcd", "delete one run; asks for confirmation"),
         ("strata runs delete 20261120-1 20261120-2 --yes", "delete several runs from a script"),
     ),
+    "node": (
+        ("strata node join tls://scheduler:8786 --name node-2", "make this machine a node"),
+        ("strata node list tls://scheduler:8786", "which nodes have joined"),
+    ),
+    "node trust": (
+        ("strata node trust node-1 node-2", "certificates for the scheduler, its user and two nodes"),
+        ("strata node trust --check", "are the certificates usable"),
+    ),
+    "node serve": (
+        ("strata node serve --listen tls://0.0.0.0:8786", "a scheduler for nodes with certificates"),
+        ("strata node serve", "a scheduler for nodes on this machine alone"),
+    ),
+    "node join": (
+        ("strata node join tls://scheduler:8786 --name node-2", "make this machine a node"),
+        ("strata node join --scheduler-file shared/scheduler.json", "the same in a batch job"),
+    ),
+    "node list": (
+        ("strata node list tls://scheduler:8786", "which nodes have joined, and their clocks"),
+        ("strata node list tcp://127.0.0.1:8786 --json", "the same, as JSON"),
+    ),
     "target": (
         ("strata target --memory 1g --listen 0.0.0.0:10809", "a known-good remote end, to measure the network with"),
         ("strata target --null 10g --latency 2ms --bandwidth 100m", "a remote end with a known limit"),

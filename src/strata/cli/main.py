@@ -22,6 +22,7 @@ from strata.cli import (
     import_,
     lab_door,
     measure,
+    node,
     reports,
     runs,
     schema,
@@ -74,6 +75,7 @@ app.command("baseline")(history.baseline)
 app.command("report")(reports.report)
 app.command("explain")(reports.explain)
 app.add_typer(runs.runs)
+app.add_typer(node.node)
 app.command("target")(target.target)
 app.command("clean")(reports.clean)
 app.command("schema")(schema.schema)

@@ -33,6 +33,7 @@ ASIDE = _names("seed")
 
 
 RUN, CHECK = "a new run", "--check"
+MAKE = "names of nodes"
 LIVE, SAVED = "a device or a path", "--from"
 FIGURES, STORED = "a file", "a run"
 SURVEYED, COMPARED = "one path", "--compare"
@@ -170,9 +171,14 @@ BASELINE = Usages({
     (SHOW,): _names("what name json store"),
 })  # fmt: skip
 
+TRUST = Usages({
+    (MAKE,): _names("names folder days renew json"),
+    (CHECK,): _names("folder check json"),
+})  # fmt: skip
+
 TABLES = {
     "measure": MEASURE, "diagnose": DIAGNOSE, "plan": PLAN, "verify": VERIFY, "target": TARGET, "trace": TRACE,
     "check": CHECKED, "baseline": BASELINE, "emit": EMIT,
-    "stage": STAGE, "survey": SURVEY,
+    "stage": STAGE, "survey": SURVEY, "node trust": TRUST,
 }  # fmt: skip
 """By the name of the command. The test of all options goes through these and through the commands that have none."""

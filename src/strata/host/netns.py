@@ -32,7 +32,7 @@ def within(netns: str | None, call: Callable[[], T]) -> T:
     from concurrent.futures import ThreadPoolExecutor
 
     def inside() -> T:
-        _enter(netns)
+        enter(netns)
         _HERE.netns = netns
         return call()
 
@@ -52,7 +52,8 @@ def may_be(netns: str) -> bool:
         return True
 
 
-def _enter(netns: str) -> None:
+def enter(netns: str) -> None:
+    """Takes this thread, and those that it starts from now on, into the namespace. Raises `UsageError`."""
     try:
         # A stack file may name anything: a pipe is not waited for.
         with descriptor(netns, os.O_RDONLY | os.O_NONBLOCK) as fd:

@@ -1,0 +1,186 @@
+"""One graph of calls, each pinned to its node, and what becomes of each of them."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from strata.errors import RunFailed, SafetyRefusal
+from strata.fleet import doors
+from strata.fleet.doors import Door
+from strata.fleet.node import TOPIC, carry_out, key_of
+from strata.fleet.settings import CONNECT_S, TTL_S
+from strata.model.nodes import Lost
+
+_LOAD = "load"
+"""What a node has one of: calls of `Cluster.at_once` take it."""
+LOADS = {_LOAD: 1.0}
+_WATCH_EVERY_S = 2.0
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """For Dask's annotation ``workers``: to which address each task goes. The scheduler asks it."""
+
+    addresses: Mapping[str, str]
+
+    def __call__(self, key: str) -> list[str]:
+        return [self.addresses[key]]
+
+
+async def greet(door: Door, security: Any, role: str) -> str:
+    """Connects once and leaves again: the host at our end of the connection.
+
+    Raises `RunFailed` or `SafetyRefusal` in words that say what is wrong.
+    """
+    from distributed.comm.core import connect
+
+    args = security.get_connection_args(role) if security is not None else {}
+    try:
+        comm: Any = await connect(door.address, timeout=CONNECT_S, **args)  # type: ignore[no-untyped-call]
+        # With TLS 1.3 a server refuses our certificate only after it was greeted.
+        await comm.write({"op": "identity", "n_workers": 0, "reply": True})
+        found = await asyncio.wait_for(comm.read(), CONNECT_S)
+        ours = str(comm.local_address)
+        await comm.close()
+    except (OSError, TimeoutError) as e:
+        raise unreachable(door, e) from e
+    if not isinstance(found, dict) or found.get("type") != "NodeScheduler":
+        # Dask's own would hand a call to a node several times, and wait for a lost one for ever.
+        why = "it is no scheduler of Strata's"
+        raise RunFailed("cannot use", door.address, why, f"strata node serve --listen {door.address}")
+    return doors.parsed(ours).host
+
+
+def unreachable(door: Door, error: BaseException) -> RunFailed | SafetyRefusal:
+    """What to say where no connection came to be."""
+    chain, seen = [], error
+    while seen is not None:
+        chain.append(seen)
+        seen = seen.__cause__ or seen.__context__  # type: ignore[assignment]
+    tls = next((e for e in chain if isinstance(e, ssl.SSLError)), None)
+    if isinstance(tls, ssl.SSLCertVerificationError):
+        why = f"its certificate is not of our authority ({tls.verify_message})"
+        return SafetyRefusal("will not connect to", door.address, why, "strata node trust --check")
+    if tls is not None:
+        why = "TLS failed: it speaks none, or refuses our certificate"
+        return SafetyRefusal("will not connect to", door.address, why, "strata node trust --check")
+    reason = next((e.strerror for e in chain if isinstance(e, OSError) and e.strerror), "")
+    why = reason.lower() or ("no answer" if isinstance(error, TimeoutError) else "the connection was closed")
+    hint = f"check that the scheduler runs there: strata node serve --listen {door.address}"
+    return RunFailed("cannot connect to", door.address, why, hint)
+
+
+async def carry(
+    client: Any,
+    plan: str,
+    asked: Mapping[str, tuple[str, bytes]],
+    deadline_s: float,
+    take: Callable[[str, dict[str, Any]], None],
+    *,
+    once: bool,
+) -> dict[str, bytes | Lost]:
+    """Hands all calls (address and packed call by node) to the scheduler as one graph, and waits for each.
+
+    ``once``: the plan is written down by the nodes, and takes what a node has one of.
+    """
+    if not asked:
+        return {}
+    import dask
+
+    keys = {name: key_of(plan, name) for name in asked}
+    graph = {keys[name]: (carry_out, plan, call, once) for name, (_, call) in asked.items()}
+    pinned = Pinned({keys[name]: address for name, (address, _) in asked.items()})
+    more = {"resources": LOADS} if once else {}
+    _listen(client, plan, frozenset(asked), take)
+    try:
+        # Nothing is awaited in between: the annotation is for this graph alone.
+        with dask.annotate(workers=pinned, **more):  # type: ignore[attr-defined]
+            futures = client.get(graph, list(keys.values()), sync=False)
+        gone = asyncio.create_task(_scheduler_gone(client))
+        following = {
+            name: asyncio.create_task(_follow(name, future, deadline_s, gone))
+            for name, future in zip(keys, futures, strict=True)
+        }
+        try:
+            return {name: await task for name, task in following.items()}
+        finally:
+            for task in (gone, *following.values()):
+                task.cancel()
+            for future in futures:
+                future.release()
+    finally:
+        _listening(client).pop(plan, None)
+
+
+async def _follow(node: str, future: Any, deadline_s: float, gone: asyncio.Task[str]) -> bytes | Lost:
+    """The outcome of one call, or why there is none."""
+    result = asyncio.ensure_future(future)
+    try:
+        await asyncio.wait({result, gone}, timeout=deadline_s, return_when=asyncio.FIRST_COMPLETED)
+        if result.done():
+            return _of(node, result)
+        if gone.done():
+            return Lost(node=node, why=gone.result())
+        with suppress(Exception):
+            await asyncio.wait_for(future.cancel(), CONNECT_S)
+        return Lost(node=node, why=f"it gave no result within {deadline_s:g} s")
+    finally:
+        result.cancel()
+
+
+def _of(node: str, result: asyncio.Future[Any]) -> bytes | Lost:
+    if result.cancelled():
+        return Lost(node=node, why="the connection to the scheduler is lost")
+    error = result.exception()
+    if error is None:
+        made: bytes = result.result()
+        return made
+    words = {
+        "KilledWorker": "it died, was cut off or hangs: its scheduler hears nothing from it",
+        "NoValidWorkerError": "it has left",
+        "NoWorkerError": "it has left",
+        "FutureCancelledError": "the connection to the scheduler is lost",
+    }
+    kind = type(error).__name__
+    return Lost(node=node, why=words.get(kind) or f"{kind}: {error}"[:1000])
+
+
+async def _scheduler_gone(client: Any) -> str:
+    """Returns once the scheduler does not answer any more: a machine that stands still closes no connection."""
+    while True:
+        await asyncio.sleep(_WATCH_EVERY_S)
+        try:
+            await asyncio.wait_for(client.scheduler.check_idle(), TTL_S)
+        except TimeoutError:
+            return f"the scheduler did not answer for {TTL_S:g} s"
+        except OSError:
+            return "the scheduler is gone"
+
+
+def _listening(client: Any) -> dict[str, tuple[frozenset[str], Callable[[str, dict[str, Any]], None]]]:
+    """Who takes the messages of which plan, kept with the client."""
+    found = getattr(client, "strata_listening", None)
+    if found is None:
+        found = client.strata_listening = {}
+    return found
+
+
+def _listen(client: Any, plan: str, nodes: frozenset[str], take: Callable[[str, dict[str, Any]], None]) -> None:
+    """All messages come under one topic, which the scheduler keeps for good; each is told to the plan it names."""
+    listening = _listening(client)
+
+    def heard(event: Any) -> None:
+        with suppress(TypeError, KeyError, ValueError):
+            _, told = event
+            there, taking = listening[told["plan"]]
+            if told["node"] in there and isinstance(told["message"], dict):
+                taking(told["node"], told["message"])
+
+    if not listening:
+        client.subscribe_topic(TOPIC, heard)
+    listening[plan] = nodes, take

@@ -1,0 +1,46 @@
+"""Who we are to the other side: the certificate, its key, and the authority whose certificates we accept."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import Any
+
+from strata.errors import RunFailed, SafetyRefusal
+from strata.fleet.certificates import CA, CERTIFICATE, HINT, HOLDS, KEY, Certificates, found
+from strata.fleet.doors import Door
+from strata.fleet.settings import installed
+from strata.host import ownership, xdg
+
+CLIENT, SCHEDULER = "client", "scheduler"
+
+
+def folder() -> Path:
+    """Where certificates lie if no folder is given."""
+    return xdg.config_path() / "trust"
+
+
+def security(door: Door, trust: Path | None, name: str) -> Any:
+    """What Dask takes for connections to and from that door; None for a plain one.
+
+    ``trust``: a folder of `strata.fleet.trust`, or the one of ``name`` in it. Raises `RunFailed` where there is none,
+    `SafetyRefusal` where it cannot be trusted.
+    """
+    if door.plain:
+        return None
+    installed()
+    made = found(trust, folder(), name)
+    if not (made / CERTIFICATE).exists():
+        hint = f"strata node trust {name}, where the authority is, then copy the folder {name} to this machine"
+        raise RunFailed("cannot use", door.address, f"there is no certificate in {made}", hint)
+    ownership.folder(made, HINT, HOLDS, make=False)
+    if wrong := tuple(Certificates(made).problems()):
+        hint = f"strata node trust --renew {name}, where the authority is"
+        raise SafetyRefusal("will not use the certificate in", str(made), "", hint, wrong)
+    from distributed.security import Security
+
+    kind: Any = Security
+    both = {f"tls_{role}_{what}": str(made / file) for role in ("client", "scheduler", "worker")
+            for what, file in (("cert", CERTIFICATE), ("key", KEY))}  # fmt: skip
+    version = ssl.TLSVersion.TLSv1_3
+    return kind(require_encryption=True, tls_ca_file=str(made / CA), tls_min_version=version, **both)
