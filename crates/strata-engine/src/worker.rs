@@ -51,6 +51,10 @@ pub struct Recipe {
     pub pin: Option<Pin>,
     pub fill_buffer: BufferFill,
     pub drain_ns: u64,
+    /// When to start, on `CLOCK_MONOTONIC`; `None`: when all threads are ready.
+    pub start_at_ns: Option<u64>,
+    /// The run stops unless it is renewed within so much time.
+    pub lease_ns: Option<u64>,
 }
 
 /// A queue and how it was set up.
@@ -95,6 +99,26 @@ pub struct Report {
     pub pinned: Option<Vec<u32>>,
     pub placement: Placement,
     pub transport: io::Result<()>,
+}
+
+impl Report {
+    /// Of a thread that tells nothing itself: it was stopped before it began, or never came back; what it had handed over
+    /// is in the books.
+    #[must_use]
+    pub fn idle(thread: u32, recipe: &Recipe, control: &Control) -> Self {
+        let tally = Tally { end_ns: control.end_ns(), ..control.slot_table(thread).tally() };
+        Self {
+            thread,
+            tally,
+            stuck: Vec::new(),
+            lanes: Vec::new(),
+            lag: Histogram::new(),
+            usage: Usage::default(),
+            pinned: recipe.pin.as_ref().map(|p| p.of(thread).to_vec()),
+            placement: Placement::default(),
+            transport: Ok(()),
+        }
+    }
 }
 
 struct Meter {
@@ -175,6 +199,10 @@ fn prepare<Q, C, F>(
     };
     let _ = ready.send(Ok(setup));
     let Some(start_ns) = control.await_gate() else { return };
+    if !control.await_start(&clock, start_ns) {
+        let _ = events.send(Event::Finished(Box::new(Report::idle(thread, recipe, control))));
+        return;
+    }
     // Until nothing is known to be in flight: a panic in the loop must not free what the kernel may still write to.
     let mut queue = ManuallyDrop::new(queue);
     let queue_ref = &mut *queue;
@@ -345,6 +373,8 @@ mod tests {
             pin: None,
             fill_buffer: BufferFill::Stamp,
             drain_ns: 1_000_000_000,
+            start_at_ns: None,
+            lease_ns: None,
         };
         let end = Rc::new(Cell::default());
         let factory = |_| {
