@@ -22,8 +22,9 @@ from strata.engine import AUTO_ENGINE, Engine, Timing, engine_for, measure_gener
 from strata.errors import RunFailed, StrataError, UsageError
 from strata.host.clock import now_unix_ns
 from strata.model.analysis import Analysis, CellSummary, Check, Generator
-from strata.model.base import Value
+from strata.model.base import Value, sparse
 from strata.model.caching import check
+from strata.model.clients import Clients, clients_of
 from strata.model.course import Aim, Course
 from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
 from strata.model.noise import PooledNoise
@@ -74,6 +75,8 @@ class OneResult(Value):
     """What became of the file whose name does not lead to it any more: measured was the one that was checked."""
     stopped_by: int | None = None
     """The signal that stopped it."""
+    clients: Clients | None = sparse(None)
+    """What several clients did together, and how alike they were."""
     report: Report | None = Field(default=None, exclude=True)
     """The same as a run, for a page."""
 
@@ -216,6 +219,7 @@ def measure_endpoint(
         trouble=trouble,
         moved=moved,
         stopped_by=stop.signal,
+        clients=clients_of(result),
         report=report,
     )
 

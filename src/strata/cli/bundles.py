@@ -270,7 +270,10 @@ class Several(Bundle):
     ] = None
     deal: Annotated[
         str,
-        typer.Option(help="Targets of a thread: share (every thread uses all) or thread (each uses one, round-robin)."),
+        typer.Option(
+            help="Targets of a thread: share (every thread uses all), thread (each uses one, round-robin) or client "
+            "(each client uses one)."
+        ),
     ] = "share"
 
     def weights(self, targets: int) -> tuple[int, ...]:
