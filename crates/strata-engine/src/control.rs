@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::slot_table::SlotTable;
 
 /// The end of the wait for the start, in which the clock is looked at all the time, in ns: about what waking up takes.
-const SPIN_NS: u64 = 50_000;
+const SPIN_NS: u64 = 5_000;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

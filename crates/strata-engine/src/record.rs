@@ -155,6 +155,11 @@ impl<S: Sink> Recorder<S> {
         }
     }
 
+    /// Nothing is counted before `ramp_end_ns`, which is known only when all threads are ready.
+    pub fn count_from(&mut self, ramp_end_ns: u64) {
+        (self.ramp_end_ns, self.next_ns) = (ramp_end_ns, ramp_end_ns);
+    }
+
     /// The next instant at which [`Self::roll`] has something to do.
     #[inline]
     pub fn next_ns(&self) -> u64 {

@@ -121,6 +121,29 @@ impl Report {
     }
 }
 
+/// What a thread records with and makes its data with.
+struct Tools {
+    recorder: Recorder<Sender<Event>>,
+    meter: Meter,
+    stamper: Stamper,
+    rng: Rng,
+    generator: DataGenerator,
+}
+
+impl Tools {
+    fn new(thread: u32, recipe: &Recipe, events: &Sender<Event>) -> Self {
+        let like =
+            if let BufferFill::Reduced(like) = recipe.fill_buffer { like } else { DataReduction::default() };
+        Self {
+            recorder: Recorder::new(thread, 0, recipe.interval_ns, events.clone()),
+            meter: Meter { events: events.clone(), begun: None, used: Usage::default() },
+            stamper: Stamper::new(recipe.seed, thread),
+            rng: Rng::new(recipe.seed, (2 << 32) + u64::from(thread)),
+            generator: DataGenerator::new(like, recipe.seed, thread),
+        }
+    }
+}
+
 struct Meter {
     events: Sender<Event>,
     begun: Option<Usage>,
@@ -197,8 +220,11 @@ fn prepare<Q, C, F>(
             return;
         }
     };
+    // Before the wait for the start: what takes time now would be taken from the first I/O.
+    let mut tools = Tools::new(thread, recipe, events);
     let _ = ready.send(Ok(setup));
     let Some(start_ns) = control.await_gate() else { return };
+    tools.recorder.count_from(start_ns + recipe.ramp_ns);
     if !control.await_start(&clock, start_ns) {
         let _ = events.send(Event::Finished(Box::new(Report::idle(thread, recipe, control))));
         return;
@@ -207,10 +233,10 @@ fn prepare<Q, C, F>(
     let mut queue = ManuallyDrop::new(queue);
     let queue_ref = &mut *queue;
     let report = match (recipe.rate, recipe.limits) {
-        (None, None) => load(thread, recipe, queue_ref, clock, control, events, Closed, access, start_ns),
+        (None, None) => load(thread, recipe, queue_ref, clock, control, tools, Closed, access, start_ns),
         (None, Some(limits)) => {
             let pace = throttle(limits, recipe.threads);
-            load(thread, recipe, queue_ref, clock, control, events, pace, access, start_ns)
+            load(thread, recipe, queue_ref, clock, control, tools, pace, access, start_ns)
         }
         (Some(rate), _) => {
             let schedule = match rate.process {
@@ -219,7 +245,7 @@ fn prepare<Q, C, F>(
             };
             let chance = Rng::new(recipe.seed, (4 << 32) + u64::from(thread));
             let pace = Open::new(schedule.in_bursts(rate.burst), chance);
-            load(thread, recipe, queue_ref, clock, control, events, pace, access, start_ns)
+            load(thread, recipe, queue_ref, clock, control, tools, pace, access, start_ns)
         }
     };
     let queue = ManuallyDrop::into_inner(queue);
@@ -255,18 +281,13 @@ fn load<Q: Queue, C: Clock, P: Pace>(
     queue: &mut Q,
     clock: C,
     control: &Control,
-    events: &Sender<Event>,
+    tools: Tools,
     pace: P,
     access: Access,
     start_ns: u64,
 ) -> Report {
-    let mut recorder = Recorder::new(thread, start_ns + recipe.ramp_ns, recipe.interval_ns, events.clone());
-    let mut meter = Meter { events: events.clone(), begun: None, used: Usage::default() };
-    let mut stamper = Stamper::new(recipe.seed, thread);
-    let mut rng = Rng::new(recipe.seed, (2 << 32) + u64::from(thread));
+    let Tools { mut recorder, mut meter, mut stamper, mut rng, mut generator } = tools;
     let fill_buffer = recipe.fill_buffer;
-    let like = if let BufferFill::Reduced(like) = fill_buffer { like } else { DataReduction::default() };
-    let mut generator = DataGenerator::new(like, recipe.seed, thread);
     let plan = Plan {
         depth: recipe.depth,
         batch: recipe.batch,

@@ -110,13 +110,13 @@ def measure_endpoint(
     precondition_s: float | None = None,
     precondition_bytes: int | None = None,
     emit: Emit = lambda _: None,
-    engine: str = AUTO_ENGINE,
+    engine: str | Engine = AUTO_ENGINE,
     aim: Aim | None = None,
     trace: bool = False,
     store: str | None = None,
     label: Label | None = None,
 ) -> OneResult:
-    """Runs it with the ``engine`` of that name on one endpoint, or on several of one kind together.
+    """Runs it with the ``engine`` (or that of this name) on one endpoint, or on several of one kind together.
 
     A file that does not exist is created, filled, and removed again unless kept.
 
@@ -133,7 +133,7 @@ def measure_endpoint(
     I/O was measured.
     """
     endpoints = _endpoints(uris)
-    generator = engine_for(engine, endpoints, placement)
+    generator = engine_for(engine, endpoints, placement) if isinstance(engine, str) else engine
     endpoint = endpoints[0]
     precise = None
     if aim is not None:

@@ -276,6 +276,13 @@ class Several(Bundle):
         ),
     ] = "share"
 
+    nodes: Annotated[
+        str | None,
+        typer.Option(
+            help="Run the clients on the nodes that have joined this scheduler, one on each, e.g. tls://host:8786."
+        ),
+    ] = None
+
     def weights(self, targets: int) -> tuple[int, ...]:
         """Of so many targets: equal ones without a text, none for a single target. Raises `UsageError`."""
         if targets == 1 and self.shares is None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from strata.errors import RunFailed
 from strata.model import histogram
+from strata.model.clients import pooled
 from strata.model.clients.merge import summed
 from strata.model.progress import ClientNow
-from strata.model.result import Interval
+from strata.model.result import ClientResult, EngineResult, Interval, LostClient
 
 LATE = 2
 """Intervals that the others are waited for: then the sum is told without those that are late."""
@@ -19,11 +23,13 @@ class Gatherer:
         self.heard: dict[int, list[Interval]] = {client: [] for client in nodes}
         self.lost: dict[int, str] = {}
         self._done: set[int] = set()
+        self._p99: dict[int, int | None] = {}
         self._given = 0
 
-    def add(self, client: int, interval: Interval) -> None:
-        """One more of this client."""
+    def add(self, client: int, interval: Interval, p99_ns: int | None = None) -> None:
+        """One more of this client; ``p99_ns`` where its histograms do not come with it."""
         self.heard[client].append(interval)
+        self._p99[client] = p99_ns
 
     def end(self, client: int, lost: str | None = None) -> None:
         """Nothing more comes of it; ``lost``: why, where it did not end by itself."""
@@ -72,6 +78,17 @@ class Gatherer:
             node=node,
             iops=(done.read.ops + done.write.ops) / seconds,
             bytes_per_second=(done.read.bytes + done.write.bytes) / seconds,
-            p99_ns=histogram.quantiles(times, [0.99])[0] if times else None,
+            p99_ns=histogram.quantiles(times, [0.99])[0] if times else self._p99.get(client),
             lost=lost,
         )
+
+
+def whole_of(done: Sequence[ClientResult], lost: Sequence[LostClient], where: str) -> EngineResult:
+    """One result of the clients that gave theirs. Raises `RunFailed` where none did, or not all at the same time."""
+    if not done:
+        problems = tuple(f"client {one.client} on {one.node}: {one.why}" for one in lost)
+        raise RunFailed("no client measured", where, lost[0].why, problems=problems if len(problems) > 1 else ())
+    whole = pooled(done, lost)
+    if isinstance(whole, str):
+        raise RunFailed("the clients did not measure together at", where, whole, "give a longer --runtime")
+    return whole

@@ -16,14 +16,13 @@ from typing import Any
 
 from strata import units
 from strata.engine.clients import child as spoken
-from strata.engine.clients.gather import Gatherer
+from strata.engine.clients.gather import Gatherer, whole_of
 from strata.engine.clients.words import client_words
 from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed
 from strata.host import programs
 from strata.host.process import Child, readable
 from strata.host.shutdown import waiting
-from strata.model.clients import pooled
 from strata.model.result import ClientResult, EngineResult, Interval, LostClient
 
 READY_S = 30.0
@@ -213,10 +212,4 @@ def _together(clients: Sequence[LocalClient], gatherer: Gatherer, from_ns: int, 
         )
         for c in clients if c.lost is not None
     ]  # fmt: skip
-    if not done:
-        problems = tuple(f"client {one.client}: {one.why}" for one in lost)
-        raise RunFailed("no client measured", where, lost[0].why, problems=problems if len(problems) > 1 else ())
-    whole = pooled(done, lost)
-    if isinstance(whole, str):
-        raise RunFailed("the clients did not measure together at", where, whole, "give a longer --runtime")
-    return whole
+    return whole_of(done, lost, where)

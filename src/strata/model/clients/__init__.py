@@ -5,14 +5,14 @@ from __future__ import annotations
 from strata.model.clients.merge import clients_of, merged, pooled
 from strata.model.clients.outliers import FALSE_ALARM, outliers
 from strata.model.clients.overlap import EDGE
-from strata.model.clients.values import Clients, Done, Fairness, OneClient, Outlier, Skew, Together
+from strata.model.clients.values import Clients, Done, Evenness, OneClient, Outlier, Skew, Together
 
 __all__ = [
     "EDGE",
     "FALSE_ALARM",
     "Clients",
     "Done",
-    "Fairness",
+    "Evenness",
     "OneClient",
     "Outlier",
     "Skew",

@@ -9,7 +9,7 @@ from typing import Any
 from strata.model import histogram
 from strata.model.clients.outliers import enough, outliers
 from strata.model.clients.overlap import Overlap, overlap_of, parts_of
-from strata.model.clients.values import Clients, Done, Fairness, OneClient, Skew, Together
+from strata.model.clients.values import Clients, Done, Evenness, OneClient, Skew, Together
 from strata.model.result import (
     ClientResult,
     Direction,
@@ -214,13 +214,13 @@ def _before_loss(clients: Sequence[ClientResult], lost: Sequence[LostClient]) ->
     return None if isinstance(found, str) else _together(found)
 
 
-def _fairness(rates: dict[int, float]) -> Fairness | None:
+def _fairness(rates: dict[int, float]) -> Evenness | None:
     total, squares = sum(rates.values()), sum(x * x for x in rates.values())
     if len(rates) < 2 or not squares:
         return None
     middle = median(rates.values())
     slowest = min(rates, key=lambda client: rates[client])
-    return Fairness(
+    return Evenness(
         jain=min(1.0, total * total / (len(rates) * squares)),
         spread=(max(rates.values()) - min(rates.values())) * len(rates) / total,
         slowest=slowest,

@@ -18,7 +18,7 @@ EDGE = 0.01
 
 
 @dataclass(frozen=True)
-class Part:
+class Stretch:
     """A client's intervals; ``from_ns`` on the scheduler's clock is where they are counted from."""
 
     of: ClientOf
@@ -36,14 +36,14 @@ class Part:
         return max((i.end_ns - i.start_ns for i in self.intervals), default=0)
 
 
-def parts_of(clients: Sequence[ClientResult | LostClient]) -> list[Part]:
+def parts_of(clients: Sequence[ClientResult | LostClient]) -> list[Stretch]:
     """Those that measured anything and know when."""
     found = []
     for one in clients:
         intervals = one.result.intervals if isinstance(one, ClientResult) else one.intervals
         instants = one.result.instants if isinstance(one, ClientResult) else one
         if intervals and instants is not None:
-            found.append(Part(one, instants.measured_from_ns - one.offset_ns, intervals))
+            found.append(Stretch(one, instants.measured_from_ns - one.offset_ns, intervals))
     return found
 
 
@@ -51,7 +51,7 @@ def parts_of(clients: Sequence[ClientResult | LostClient]) -> list[Part]:
 class Overlap:
     """``rows[k]`` holds the k-th interval of every client that lies in the common time, in the clients' order."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Stretch, ...]
     from_ns: int
     to_ns: int
     rows: tuple[tuple[Interval, ...], ...]
@@ -62,7 +62,7 @@ class Overlap:
         return max((part.of.bound_ns for part in self.parts), default=0)
 
 
-def overlap_of(parts: Sequence[Part]) -> Overlap | str:
+def overlap_of(parts: Sequence[Stretch]) -> Overlap | str:
     """Of at least one; or why there is none."""
     if not parts:
         return "no client measured anything"

@@ -50,7 +50,7 @@ class OneClient(Value):
     stop_reason: str
 
 
-class Fairness(Value):
+class Evenness(Value):
     """How equally the clients were served, by their rates.
 
     ``jain``: (Σx)² ÷ (n·Σx²), 1 for equal rates and 1/n where one has all. ``spread``: (most − least) ÷ mean.
@@ -106,7 +106,7 @@ class Clients(Value):
     each: tuple[OneClient, ...]
     lost: tuple[LostClient, ...] = sparse(())
     before_loss: Together | None = sparse(None)
-    fairness: Fairness | None = None
+    fairness: Evenness | None = None
     start_skew: Skew | None = None
     first_done: Done | None = None
     last_done: Done | None = None
