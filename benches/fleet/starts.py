@@ -1,6 +1,6 @@
 """How far apart the loads of many nodes begin: node processes of this machine, told one instant each on its own clock.
 
-``python benches/fleet/starts.py [--quick] [--nodes 16] [--times 30]``: a table of the reached start skew, from the first
+``benches/fleet/starts.py [--quick] [--nodes 16] [--times 30]``: a table of the reached start skew, from the first
 I/Os of the load loops themselves.
 """
 

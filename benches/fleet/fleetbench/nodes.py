@@ -70,5 +70,10 @@ def _told(ready: Path) -> str:
 
 
 if __name__ == "__main__":
+    from strata.errors import StrataError
+
     role, *rest = sys.argv[1:]
-    sys.exit(scheduler(*rest) if role == "scheduler" else node(*rest))
+    try:
+        sys.exit(scheduler(*rest) if role == "scheduler" else node(*rest))
+    except StrataError as e:
+        sys.exit(e.headline)

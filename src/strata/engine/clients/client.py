@@ -68,7 +68,7 @@ def _checked(target: Mapping[str, Any], mark: str | None, *, writes: bool) -> It
     kind = target["kind"]
     if kind == "file" and target.get("fd") is None:
         path = Path(target["path"])
-        with testfile.own(path, lock=False) if writes else testfile.look(path) as file:
+        with testfile.own(path, lock=False) if writes else testfile.look(path, lock=False) as file:
             _same(None if file.mark is None else file.mark.uuid, mark, str(path), writes=writes)
             yield {**target, "fd": file.fd}
         return
