@@ -16,7 +16,7 @@ def scheduler(ready: str) -> int:
     """Until a signal; its address goes into the file ``ready``."""
     from strata.fleet import doors, serving
 
-    return serving.serve(doors.parsed("tcp://127.0.0.1:0"), None, Path(ready).write_text)
+    return serving.serve(doors.parsed("tcp://127.0.0.1:0"), None, lambda address: _say(Path(ready), address))
 
 
 def node(name: str, address: str, folder: str) -> int:
@@ -26,7 +26,7 @@ def node(name: str, address: str, folder: str) -> int:
     there = Path(folder)
     there.mkdir(parents=True, exist_ok=True)
     joining = serving.Joining(name=name, door=doors.parsed(address), trust=None, folder=there, wait_s=30.0, absent=())
-    return serving.join(joining, (there / "ready").write_text)
+    return serving.join(joining, lambda address: _say(there / "ready", address))
 
 
 @contextmanager
@@ -58,6 +58,10 @@ def _begun(held: ExitStack, words: list[str]) -> subprocess.Popen[bytes]:
 
     held.callback(end)
     return process
+
+
+def _say(ready: Path, address: str) -> None:
+    ready.write_text(address)
 
 
 def _told(ready: Path) -> str:
