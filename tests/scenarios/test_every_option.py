@@ -25,6 +25,7 @@ STRATA: Any = typer.main.get_command(app)
 
 USE_CASES = {
     "measure": ("measure_endpoint",),
+    "clients": ("engine_of_nodes",),
     "diagnose": ("diagnose_path", "diagnose_demo", "resume", "plan_only"),
     "kept": ("load_kept", "load_report", "list_runs", "named_runs"),
     "matrix": ("measure_matrix", "resume_matrix", "plan_matrix"),
@@ -76,7 +77,8 @@ VALUES = {
     "margin": "3%", "between_runs": "3%", "column": "BW=rate [MiB/s]", "max_events": "2000", "against": "other",
     "rwmixread": "70", "numjobs": "3", "iodepth": "3", "dedupe_percentage": "20", "buffer_compress_percentage": "20",
     "from_trace": "fio --name=a --rw=read --bs=4k", "seed": "77", "service_threads": "3", "since": "7d",
-    "settings": "fs=xfs", "rounds": "7", "table": "rounds", "layer": "disk",
+    "settings": "fs=xfs", "clients": "3", "nodes": "tcp://127.0.0.1:7",
+    "rounds": "7", "table": "rounds", "layer": "disk",
 }  # fmt: skip
 """Values that each option can have, and that are no default. Others: a number, or a new file."""
 

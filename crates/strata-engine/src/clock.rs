@@ -8,6 +8,11 @@ pub trait Clock: Clone {
     /// Now, in ns.
     fn now_ns(&self) -> u64;
 
+    /// How far it is ahead of the kernel's clock now, in ns; below 0: behind.
+    fn ahead_ns(&self) -> i64 {
+        0
+    }
+
     /// How far it has run away from the kernel's clock, in parts per million; `None` when it is the kernel's.
     fn drift_ppm(&self) -> Option<f64> {
         None

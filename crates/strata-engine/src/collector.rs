@@ -5,17 +5,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use strata_hist::Histogram;
 use strata_io::Awaited;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Monotonic};
 use crate::control::{Control, Reason};
 use crate::cpu::Usage;
 use crate::error::{Error, Result};
-use crate::load::Tally;
+use crate::instants::{Instants, Setting};
+use crate::lease::Lease;
 use crate::merge::Merger;
 use crate::outcome::{Effective, EngineInfo, Interval};
-use crate::place::Placement;
 use crate::report::{self, Facts};
 use crate::worker::{Event, Recipe, Report};
 
@@ -61,14 +60,20 @@ pub struct Collector<C> {
     /// Why the run ends when it runs out of I/Os.
     pub limit: Reason,
     pub epilogue: Option<Epilogue>,
+    /// How long after the instant at which it was to start the last thread was ready.
+    pub late_ns: u64,
+    /// Looked at between two events.
+    pub lease: Option<Arc<Lease>>,
 }
 
 impl<C: Clock> Collector<C> {
     /// Open the gate and see the run through.
     pub fn collect_all(mut self) -> Result<String> {
-        let started_unix_ns =
-            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
-        let start_ns = self.clock.now_ns();
+        let unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
+        let setting = Setting::new(&self.clock);
+        let now_ns = self.clock.now_ns();
+        let start_ns = self.recipe.start_at_ns.map_or(now_ns, |at_ns| setting.to_run(at_ns));
+        let started_unix_ns = unix_ns.saturating_add_signed(start_ns.wrapping_sub(now_ns).cast_signed());
         let ramp_end_ns = start_ns + self.recipe.ramp_ns;
         self.control.open_gate(start_ns, ramp_end_ns + self.recipe.runtime_ns);
 
@@ -94,7 +99,15 @@ impl<C: Clock> Collector<C> {
             }
             let next_ns = if begun.is_none() { ramp_end_ns } else { given_up_ns };
             // The end may be brought forward at any time, so it is looked at again.
-            let wait = Duration::from_nanos(next_ns.saturating_sub(now_ns)).min(Duration::from_secs(1));
+            let mut wait = Duration::from_nanos(next_ns.saturating_sub(now_ns)).min(Duration::from_secs(1));
+            if let Some(lease) = self.lease.as_ref().filter(|_| now_ns < self.control.end_ns()) {
+                let left_ns = lease.left_ns(Monotonic.now_ns());
+                if left_ns == 0 {
+                    self.control.stop(Reason::Lease, now_ns);
+                    continue;
+                }
+                wait = wait.min(Duration::from_nanos(left_ns));
+            }
             let event = match self.events.recv_timeout(wait) {
                 Err(RecvTimeoutError::Timeout) => continue,
                 other => other.ok(),
@@ -133,10 +146,21 @@ impl<C: Clock> Collector<C> {
             self.engine.setup.push(format!("clock_drift_ppm={drift:.1}"));
         }
         let (begun, used) = (begun.unwrap_or_default(), used.unwrap_or_default());
+        let line = setting.closed(&self.clock);
+        let told = |ns| line.kernel_ns(ns);
+        let first = reports.iter().map(|r| r.tally.first_ns).filter(|&ns| ns > 0);
         let facts = Facts {
             engine: self.engine,
             effective: self.effective,
             started_unix_ns,
+            instants: Instants {
+                start_at_ns: self.recipe.start_at_ns,
+                late_ns: self.late_ns,
+                first_io_ns: first.clone().min().map(told),
+                last_first_io_ns: first.max().map(told),
+                measured_from_ns: told(ramp_end_ns),
+                measured_to_ns: told(end_ns.max(ramp_end_ns)),
+            },
             ramp_ns: self.recipe.ramp_ns,
             measured_ns: end_ns.saturating_sub(ramp_end_ns),
             stop_reason,
@@ -152,19 +176,8 @@ impl<C: Clock> Collector<C> {
 
     /// What can be said of a thread that sits in a call which does not return. The thread itself is given up.
     fn hung(&self, thread: u32, now_ns: u64) -> Report {
-        let slot_table = self.control.slot_table(thread);
-        let tally = Tally { end_ns: self.control.end_ns(), ..slot_table.tally() };
-        Report {
-            thread,
-            tally,
-            stuck: slot_table.stuck(now_ns),
-            lanes: Vec::new(),
-            lag: Histogram::new(),
-            usage: Usage::default(),
-            pinned: self.recipe.pin.as_ref().map(|p| p.of(thread).to_vec()),
-            placement: Placement::default(),
-            transport: Ok(()),
-        }
+        let stuck = self.control.slot_table(thread).stuck(now_ns);
+        Report { stuck, ..Report::idle(thread, &self.recipe, &self.control) }
     }
 
     fn reason(&self, reports: &[Report]) -> Reason {

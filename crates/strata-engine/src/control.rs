@@ -2,8 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
+use crate::clock::Clock;
 use crate::slot_table::SlotTable;
+
+/// The end of the wait for the start, in which the clock is looked at all the time, in ns: about what waking up takes.
+const SPIN_NS: u64 = 5_000;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -21,6 +26,8 @@ pub enum Reason {
     Error,
     /// I/Os did not come back.
     Stuck,
+    /// Nobody renewed its lease in time.
+    Lease,
 }
 
 /// Whether the threads may begin.
@@ -78,6 +85,9 @@ impl Control {
         if why.is_none() && now_ns < self.end_ns() {
             *why = Some(reason);
             self.end_ns.store(now_ns, Relaxed);
+            // Whoever waits for the start looks at the end with this lock held, so none of them misses it.
+            drop(self.gate.lock());
+            self.gate_moved.notify_all();
         }
     }
 
@@ -85,6 +95,9 @@ impl Control {
     pub fn stop_with_interval(&self, now_ns: u64, ramp_ns: u64, interval_ns: u64) {
         let gate = *self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         let Gate::Open { start_ns } = gate else { return };
+        if now_ns < start_ns {
+            return self.stop(Reason::Stopped, now_ns);
+        }
         let first_ns = start_ns + ramp_ns;
         let begun = now_ns.saturating_sub(first_ns) / interval_ns;
         self.stop(Reason::Stopped, first_ns + (begun + 1) * interval_ns);
@@ -150,11 +163,32 @@ impl Control {
             }
         }
     }
+
+    /// Wait for the start of the run: asleep, and awake for the last moment of it, as waking up takes long and not always
+    /// equally long. False when the run was stopped before.
+    #[must_use]
+    pub fn await_start(&self, clock: &impl Clock, start_ns: u64) -> bool {
+        let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let left_ns = start_ns.saturating_sub(clock.now_ns());
+            if left_ns <= SPIN_NS || self.end_ns() < start_ns {
+                break;
+            }
+            let asleep = Duration::from_nanos(left_ns - SPIN_NS);
+            gate = self.gate_moved.wait_timeout(gate, asleep).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(gate);
+        while self.end_ns() >= start_ns && clock.now_ns() < start_ns {
+            std::hint::spin_loop();
+        }
+        self.end_ns() >= start_ns
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Monotonic;
 
     #[test]
     fn the_first_reason_wins_and_nothing_ends_late() {
@@ -172,5 +206,23 @@ mod tests {
         let control = Control::new(Some(10), 1, 1);
         assert_eq!((control.take(8), control.take(8), control.take(8)), (8, 2, 0));
         assert_eq!(Control::new(None, 1, 1).take(7), 7);
+    }
+
+    #[test]
+    fn the_start_is_waited_for_and_a_stop_ends_the_wait() {
+        let control = Control::new(None, 1, 1);
+        let start_ns = Monotonic.now_ns() + 20_000_000;
+        control.open_gate(start_ns, start_ns + 1_000_000_000);
+        assert!(control.await_start(&Monotonic, start_ns));
+        assert!(Monotonic.now_ns() >= start_ns);
+        let far_ns = Monotonic.now_ns() + 3_600_000_000_000;
+        let control = Control::new(None, 1, 1);
+        control.open_gate(far_ns, far_ns + 1);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| control.await_start(&Monotonic, far_ns));
+            std::thread::sleep(Duration::from_millis(5));
+            control.stop_with_interval(Monotonic.now_ns(), 0, 1);
+            assert!(!waiting.join().expect("no panic"));
+        });
     }
 }

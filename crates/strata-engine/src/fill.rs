@@ -111,6 +111,8 @@ pub(crate) fn recipe(map: BlockMap, seed: u64, block_bytes: u32) -> Recipe {
         pin: None,
         fill_buffer: BufferFill::Refill,
         drain_ns: DRAIN_NS,
+        start_at_ns: None,
+        lease_ns: None,
     }
 }
 

@@ -36,6 +36,8 @@ where
         let mut now_ns = self.clock.now_ns();
         let mut allowance = u64::MAX;
         let mut times_ns = [0; AHEAD];
+        // The first I/O is drawn alone, so that its instant is known.
+        let mut ahead = 1;
         if now_ns >= self.recorder.next_ns() {
             self.roll_in_place(now_ns, 0, &mut allowance);
         }
@@ -62,8 +64,12 @@ where
                 }
             }
             // In a closed loop all that is drawn is due; else one at a time.
-            let most_now = if P::ALWAYS { allowance.min(AHEAD as u64) as usize } else { 1 };
+            let most_now = if P::ALWAYS { allowance.min(ahead) as usize } else { 1 };
             let (n, Seen { io, issue_ns, seen_ns, result }) = self.carry(most_now, &mut times_ns);
+            if self.recorder.first_ns == 0 {
+                self.recorder.first_ns = issue_ns;
+                ahead = AHEAD as u64;
+            }
             allowance -= n as u64;
             now_ns = seen_ns;
             let over = now_ns >= self.control.end_ns();
@@ -225,6 +231,7 @@ mod tests {
         let played = run(setting, Closed, None, |_, _| (3 * MS, WELL));
         let service = &played.merger.totals[1].service;
         assert_eq!((service.count(), service.max_ns()), (99, Some(3 * MS)));
+        assert_eq!(played.tally.first_ns, 777 + 7 * MS);
     }
 
     #[test]

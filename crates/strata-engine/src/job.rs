@@ -52,6 +52,11 @@ pub struct Job {
     /// How long to wait at the end for what is in flight, in ns; what has not come back by then is stuck.
     #[serde(default = "half_a_minute")]
     pub drain_ns: u64,
+    /// When all threads begin, in ns of `CLOCK_MONOTONIC`; without it as soon as all of them are ready. Threads that are
+    /// ready later begin at once, as long as the ramp has not passed: what is measured is the same.
+    pub start_at_ns: Option<u64>,
+    /// The run stops unless it is renewed within so much time, in ns.
+    pub lease_ns: Option<u64>,
 }
 
 macro_rules! targets {

@@ -73,6 +73,8 @@ pub struct Tally {
     pub stuck: u64,
     /// Instant at which counting ended, in ns.
     pub end_ns: u64,
+    /// Instant at which the first I/O was handed over, in ns; 0 without one.
+    pub first_ns: u64,
     /// The failed I/O that ended the run, also when that was within the ramp: errno and offset.
     pub fatal: Option<(i32, u64)>,
 }
@@ -243,7 +245,8 @@ where
             // Lost in the drain: gone with their transport, not stuck.
             self.slot_table.errored(self.slot_table.tally().stuck);
         }
-        let tally = Tally { end_ns, fatal: last.fatal, ..self.slot_table.tally() };
+        let tally =
+            Tally { end_ns, first_ns: self.recorder.first_ns, fatal: last.fatal, ..self.slot_table.tally() };
         let stuck = if tally.stuck > 0 { self.slot_table.stuck(self.clock.now_ns()) } else { Vec::new() };
         Ended { tally, stuck, transport }
     }
@@ -337,10 +340,8 @@ where
                 if sampled {
                     self.queue.submit(0, None)?;
                     let handed_ns = self.clock.now_ns();
-                    if measuring {
-                        let op = self.slot_table.peek(free.slots[free.top]).op();
-                        self.recorder.lane(op).submit.record(handed_ns - issue_ns);
-                    }
+                    let op = self.slot_table.peek(free.slots[free.top]).op();
+                    self.recorder.handed(op, issue_ns, handed_ns);
                     if wait > 0 {
                         self.queue.submit(wait, limit)?;
                     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::control::Reason;
+use crate::instants::Instants;
 
 /// Everything a run measured.
 #[derive(Debug, Serialize)]
@@ -13,6 +14,7 @@ pub struct Outcome {
     pub engine: EngineInfo,
     pub effective: Effective,
     pub started_unix_ns: u64,
+    pub instants: Instants,
     pub ramp_ns: u64,
     pub measured_ns: u64,
     pub stop_reason: Reason,

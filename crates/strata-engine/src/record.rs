@@ -125,6 +125,8 @@ pub struct Recorder<S: Sink> {
     pub lanes: [Lane; LANES],
     /// Issue − intended start (open loop).
     pub lag: Histogram,
+    /// When the first I/O was handed over, in ns; 0 before.
+    pub first_ns: u64,
     sink: S,
     thread: u32,
     index: u64,
@@ -141,6 +143,7 @@ impl<S: Sink> Recorder<S> {
         Self {
             lanes: std::array::from_fn(|_| Lane::new()),
             lag: Histogram::new(),
+            first_ns: 0,
             sink,
             thread,
             index: 0,
@@ -150,6 +153,11 @@ impl<S: Sink> Recorder<S> {
             last_ns: 0,
             measuring: false,
         }
+    }
+
+    /// Nothing is counted before `ramp_end_ns`, which is known only when all threads are ready.
+    pub fn count_from(&mut self, ramp_end_ns: u64) {
+        (self.ramp_end_ns, self.next_ns) = (ramp_end_ns, ramp_end_ns);
     }
 
     /// The next instant at which [`Self::roll`] has something to do.
@@ -215,10 +223,16 @@ impl<S: Sink> Recorder<S> {
         lane.service.record_many(service_ns, n);
     }
 
-    /// A submit call that was sampled. Not part of the loop's own code: it is rare there, and would take its registers.
+    /// A submit call that was sampled; the first one of a run always is. Not part of the loop's own code: it is rare there,
+    /// and would take its registers.
     #[inline(never)]
-    pub fn handed(&mut self, op: Op, submit_ns: u64) {
-        self.lane(op).submit.record(submit_ns);
+    pub fn handed(&mut self, op: Op, issue_ns: u64, handed_ns: u64) {
+        if self.first_ns == 0 {
+            self.first_ns = issue_ns;
+        }
+        if self.measuring {
+            self.lane(op).submit.record(handed_ns - issue_ns);
+        }
     }
 
     /// Count an I/O that failed.

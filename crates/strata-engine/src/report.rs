@@ -6,6 +6,7 @@ use crate::control::Reason;
 use crate::cpu::Usage;
 use crate::encode_histogram;
 use crate::errno;
+use crate::instants::Instants;
 use crate::merge::{Merger, Sum, flushes, saturate};
 use crate::outcome::{
     Cpu, Direction, Effective, EngineInfo, ErrorLine, Interval, Outcome, Service, StuckIo, Thread,
@@ -23,6 +24,7 @@ pub struct Facts {
     pub engine: EngineInfo,
     pub effective: Effective,
     pub started_unix_ns: u64,
+    pub instants: Instants,
     pub ramp_ns: u64,
     pub measured_ns: u64,
     pub stop_reason: Reason,
@@ -67,6 +69,7 @@ pub fn outcome(facts: Facts, merger: &Merger, reports: &[Report]) -> Outcome {
         engine: facts.engine,
         effective: facts.effective,
         started_unix_ns: facts.started_unix_ns,
+        instants: facts.instants,
         ramp_ns: facts.ramp_ns,
         measured_ns: facts.measured_ns,
         stop_reason: facts.stop_reason,

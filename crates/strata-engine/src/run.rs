@@ -10,6 +10,7 @@ use crate::clock::{self, Clock, Monotonic};
 use crate::collector::{Collector, Epilogue, RunStatus};
 use crate::control::{Control, Reason};
 use crate::error::{Error, Result};
+use crate::lease::Lease;
 use crate::outcome::{BuildInfo, ClockInfo, Effective, EngineInfo};
 use crate::tsc::Tsc;
 use crate::worker::{self, Made, Recipe};
@@ -20,6 +21,7 @@ pub struct Run {
     status: Arc<RunStatus>,
     /// Ramp and interval in ns.
     spans: (u64, u64),
+    lease: Option<Arc<Lease>>,
     /// The run's own clock: instants of two clocks cannot be compared to the ns.
     now_ns: Box<dyn Fn() -> u64 + Send + Sync>,
 }
@@ -87,6 +89,14 @@ impl Launch {
             control.abandon();
             return Err(e);
         }
+        let late_ns = match self.late_ns() {
+            Ok(late_ns) => late_ns,
+            Err(e) => {
+                control.abandon();
+                return Err(e);
+            }
+        };
+        let lease = self.recipe.lease_ns.map(|length_ns| Arc::new(Lease::new(length_ns, Monotonic.now_ns())));
         let engine = EngineInfo {
             kind,
             setup,
@@ -105,6 +115,8 @@ impl Launch {
             endpoint: self.endpoint,
             limit: self.limit.map_or(Reason::Ios, |(_, reason)| reason),
             epilogue: self.epilogue,
+            late_ns,
+            lease: lease.clone(),
         };
         let notice = Arc::clone(&status);
         let spans = (collector.recipe.ramp_ns, collector.recipe.interval_ns);
@@ -118,7 +130,21 @@ impl Launch {
             control.abandon();
             return Err(Error::system("cannot start the conductor thread", e));
         }
-        Ok(Run { control, status, spans, now_ns: Box::new(move || clock.now_ns()) })
+        Ok(Run { control, status, spans, lease, now_ns: Box::new(move || clock.now_ns()) })
+    }
+
+    /// How long ago the run was to start, now that all threads are ready. Within the ramp that changes nothing that is
+    /// counted; beyond it what is measured would not be what was asked.
+    fn late_ns(&self) -> Result<u64> {
+        let late_ns = self.recipe.start_at_ns.map_or(0, |at_ns| Monotonic.now_ns().saturating_sub(at_ns));
+        if late_ns <= self.recipe.ramp_ns {
+            return Ok(late_ns);
+        }
+        let (late, ramp) = (late_ns as f64 / 1e6, self.recipe.ramp_ns as f64 / 1e6);
+        let what = format!(
+            "cannot start at the requested instant: it was ready {late:.3} ms after it, and the ramp lasts {ramp} ms"
+        );
+        Err(Error::system(what, std::io::Error::from_raw_os_error(libc::ETIME)))
     }
 }
 
@@ -143,6 +169,12 @@ impl Run {
     pub fn stop_with_interval(&self) {
         let (ramp_ns, interval_ns) = self.spans;
         self.control.stop_with_interval((self.now_ns)(), ramp_ns, interval_ns);
+    }
+
+    /// Begin the lease anew, unless it is over; whether the run goes on. Without a lease there is nothing to renew.
+    #[must_use]
+    pub fn renew(&self) -> bool {
+        self.lease.as_ref().is_none_or(|lease| lease.renew(Monotonic.now_ns()))
     }
 
     /// Wait up to `timeout` for the result as JSON; with none: the result when there is one.
@@ -227,6 +259,8 @@ mod tests {
             pin: None,
             fill_buffer: BufferFill::Stamp,
             drain_ns: 5_000_000,
+            start_at_ns: None,
+            lease_ns: None,
         };
         let launch = Launch {
             recipe,

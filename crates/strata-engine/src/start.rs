@@ -60,6 +60,8 @@ fn recipe(job: &Job) -> Result<Recipe> {
         pin: place::of(job)?,
         fill_buffer: w.data.map_or(BufferFill::Stamp, BufferFill::Reduced),
         drain_ns: job.drain_ns,
+        start_at_ns: job.start_at_ns,
+        lease_ns: job.lease_ns,
     })
 }
 

@@ -44,6 +44,8 @@ fn service_time_is_the_submit_call_and_the_latency_and_nothing_else() {
     // One in 64 is split, and gives the submit call alone.
     assert_eq!(played.recorder.lanes[1].submit, only(300, n.div_ceil(64)));
     assert_eq!(played.recorder.lag, Histogram::new());
+    // The first one was handed over when its data was made.
+    assert_eq!(played.tally.first_ns, 12_345 + 7 * MS);
     balanced(&played);
 }
 

@@ -101,9 +101,12 @@ impl Tsc {
     #[must_use]
     pub fn drift_ppm(&self) -> f64 {
         let now = pair();
-        let (ahead_ns, passed_ns) =
-            (self.ns_of(now.count) as f64 - now.ns as f64, now.ns.saturating_sub(self.since_ns));
-        if passed_ns == 0 { 0.0 } else { ahead_ns / passed_ns as f64 * 1e6 }
+        let passed_ns = now.ns.saturating_sub(self.since_ns);
+        if passed_ns == 0 { 0.0 } else { self.ahead_of(now) as f64 / passed_ns as f64 * 1e6 }
+    }
+
+    fn ahead_of(&self, now: Pair) -> i64 {
+        self.ns_of(now.count).wrapping_sub(now.ns).cast_signed()
     }
 }
 
@@ -113,6 +116,10 @@ impl Clock for Tsc {
     #[inline]
     fn now_ns(&self) -> u64 {
         self.ns_of(count())
+    }
+
+    fn ahead_ns(&self) -> i64 {
+        self.ahead_of(pair())
     }
 
     fn drift_ppm(&self) -> Option<f64> {
@@ -135,6 +142,8 @@ mod tests {
         let hour = tsc.ns_of(last.count + 3600 * 2_500_000_000) - last.ns;
         assert!(3_600_000_000_000 - hour < 10, "{hour}");
         assert!(Tsc::from_pairs(first, first).is_none());
+        let later = Pair { count: last.count, ns: last.ns - 70 };
+        assert_eq!((tsc.ahead_of(last), tsc.ahead_of(later)), (0, 70));
     }
 
     #[test]

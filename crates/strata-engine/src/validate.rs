@@ -4,12 +4,16 @@ mod access;
 
 use strata_io::bounds::{BS_MOST, BUFFERS_MOST, IODEPTH_MOST, THREADS_MOST};
 
+use crate::clock::{Clock as _, Monotonic};
 use crate::job::Job;
 use crate::job_pattern;
 
 /// Times beyond a year are mistakes, and keep sums of ns far from overflow.
 const MAX_TIME_NS: u64 = 366 * 86_400 * 1_000_000_000;
 const MIN_INTERVAL_NS: u64 = 1_000_000;
+const MIN_LEASE_NS: u64 = 100_000_000;
+/// A start beyond it is one on another machine's clock.
+const MAX_WAIT_NS: u64 = 86_400 * 1_000_000_000;
 
 /// Every problem, as "field: what is wrong"; empty when there is none.
 pub fn problems(job: &Job) -> Vec<String> {
@@ -74,6 +78,16 @@ pub fn problems(job: &Job) -> Vec<String> {
         });
     }
     check(job.drain_ns <= MAX_TIME_NS, &|| format!("drain_ns: {} is beyond a year", job.drain_ns));
+    check(job.lease_ns.is_none_or(|ns| within(ns, MIN_LEASE_NS, MAX_TIME_NS)), &|| {
+        "lease_ns: must be 100 ms to a year".to_owned()
+    });
+    let from_now_ns = job.start_at_ns.map_or(0, |at_ns| at_ns.saturating_sub(Monotonic.now_ns()));
+    check(from_now_ns <= MAX_WAIT_NS, &|| {
+        format!(
+            "start_at_ns: lies {} s ahead of this machine's CLOCK_MONOTONIC, more than a day",
+            from_now_ns / 1_000_000_000
+        )
+    });
     found.extend(access::pattern_problems(w));
     found.extend(access::target_problems(job));
     if found.is_empty() {

@@ -51,6 +51,10 @@ pub struct Recipe {
     pub pin: Option<Pin>,
     pub fill_buffer: BufferFill,
     pub drain_ns: u64,
+    /// When to start, on `CLOCK_MONOTONIC`; `None`: when all threads are ready.
+    pub start_at_ns: Option<u64>,
+    /// The run stops unless it is renewed within so much time.
+    pub lease_ns: Option<u64>,
 }
 
 /// A queue and how it was set up.
@@ -95,6 +99,49 @@ pub struct Report {
     pub pinned: Option<Vec<u32>>,
     pub placement: Placement,
     pub transport: io::Result<()>,
+}
+
+impl Report {
+    /// Of a thread that tells nothing itself: it was stopped before it began, or never came back; what it had handed over
+    /// is in the books.
+    #[must_use]
+    pub fn idle(thread: u32, recipe: &Recipe, control: &Control) -> Self {
+        let tally = Tally { end_ns: control.end_ns(), ..control.slot_table(thread).tally() };
+        Self {
+            thread,
+            tally,
+            stuck: Vec::new(),
+            lanes: Vec::new(),
+            lag: Histogram::new(),
+            usage: Usage::default(),
+            pinned: recipe.pin.as_ref().map(|p| p.of(thread).to_vec()),
+            placement: Placement::default(),
+            transport: Ok(()),
+        }
+    }
+}
+
+/// What a thread records with and makes its data with.
+struct Tools {
+    recorder: Recorder<Sender<Event>>,
+    meter: Meter,
+    stamper: Stamper,
+    rng: Rng,
+    generator: DataGenerator,
+}
+
+impl Tools {
+    fn new(thread: u32, recipe: &Recipe, events: &Sender<Event>) -> Self {
+        let like =
+            if let BufferFill::Reduced(like) = recipe.fill_buffer { like } else { DataReduction::default() };
+        Self {
+            recorder: Recorder::new(thread, 0, recipe.interval_ns, events.clone()),
+            meter: Meter { events: events.clone(), begun: None, used: Usage::default() },
+            stamper: Stamper::new(recipe.seed, thread),
+            rng: Rng::new(recipe.seed, (2 << 32) + u64::from(thread)),
+            generator: DataGenerator::new(like, recipe.seed, thread),
+        }
+    }
 }
 
 struct Meter {
@@ -173,16 +220,23 @@ fn prepare<Q, C, F>(
             return;
         }
     };
+    // Before the wait for the start: what takes time now would be taken from the first I/O.
+    let mut tools = Tools::new(thread, recipe, events);
     let _ = ready.send(Ok(setup));
     let Some(start_ns) = control.await_gate() else { return };
+    tools.recorder.count_from(start_ns + recipe.ramp_ns);
+    if !control.await_start(&clock, start_ns) {
+        let _ = events.send(Event::Finished(Box::new(Report::idle(thread, recipe, control))));
+        return;
+    }
     // Until nothing is known to be in flight: a panic in the loop must not free what the kernel may still write to.
     let mut queue = ManuallyDrop::new(queue);
     let queue_ref = &mut *queue;
     let report = match (recipe.rate, recipe.limits) {
-        (None, None) => load(thread, recipe, queue_ref, clock, control, events, Closed, access, start_ns),
+        (None, None) => load(thread, recipe, queue_ref, clock, control, tools, Closed, access, start_ns),
         (None, Some(limits)) => {
             let pace = throttle(limits, recipe.threads);
-            load(thread, recipe, queue_ref, clock, control, events, pace, access, start_ns)
+            load(thread, recipe, queue_ref, clock, control, tools, pace, access, start_ns)
         }
         (Some(rate), _) => {
             let schedule = match rate.process {
@@ -191,7 +245,7 @@ fn prepare<Q, C, F>(
             };
             let chance = Rng::new(recipe.seed, (4 << 32) + u64::from(thread));
             let pace = Open::new(schedule.in_bursts(rate.burst), chance);
-            load(thread, recipe, queue_ref, clock, control, events, pace, access, start_ns)
+            load(thread, recipe, queue_ref, clock, control, tools, pace, access, start_ns)
         }
     };
     let queue = ManuallyDrop::into_inner(queue);
@@ -227,18 +281,13 @@ fn load<Q: Queue, C: Clock, P: Pace>(
     queue: &mut Q,
     clock: C,
     control: &Control,
-    events: &Sender<Event>,
+    tools: Tools,
     pace: P,
     access: Access,
     start_ns: u64,
 ) -> Report {
-    let mut recorder = Recorder::new(thread, start_ns + recipe.ramp_ns, recipe.interval_ns, events.clone());
-    let mut meter = Meter { events: events.clone(), begun: None, used: Usage::default() };
-    let mut stamper = Stamper::new(recipe.seed, thread);
-    let mut rng = Rng::new(recipe.seed, (2 << 32) + u64::from(thread));
+    let Tools { mut recorder, mut meter, mut stamper, mut rng, mut generator } = tools;
     let fill_buffer = recipe.fill_buffer;
-    let like = if let BufferFill::Reduced(like) = fill_buffer { like } else { DataReduction::default() };
-    let mut generator = DataGenerator::new(like, recipe.seed, thread);
     let plan = Plan {
         depth: recipe.depth,
         batch: recipe.batch,
@@ -345,6 +394,8 @@ mod tests {
             pin: None,
             fill_buffer: BufferFill::Stamp,
             drain_ns: 1_000_000_000,
+            start_at_ns: None,
+            lease_ns: None,
         };
         let end = Rc::new(Cell::default());
         let factory = |_| {

@@ -325,3 +325,85 @@ fn a_trim_frees_its_blocks_and_a_server_is_not_asked_for_one() {
         start(&job("trim", device, "auto", 1)).unwrap_err().to_string().contains("allow_write is not set")
     );
 }
+
+fn monotonic_ns() -> u64 {
+    use strata_engine::clock::Clock as _;
+    strata_engine::clock::Monotonic.now_ns()
+}
+
+#[test]
+fn a_run_begins_at_the_instant_it_is_told_and_says_when_it_did() {
+    let mut job = job(json!({"kind": "null"}), "randread", 1);
+    job["stop_after"] = json!({});
+    (job["ramp_ns"], job["runtime_ns"]) = (json!(20_000_000), json!(30_000_000));
+    let at_ns = monotonic_ns() + 200_000_000;
+    job["start_at_ns"] = json!(at_ns);
+    let result = finish(&start(&job).unwrap());
+    consistent(&result);
+    let told = &result["instants"];
+    let n = |key: &str| told[key].as_u64().unwrap();
+    assert_eq!((n("start_at_ns"), n("late_ns")), (at_ns, 0));
+    // The two clocks may differ by what the finer one's setting allows.
+    assert!(n("first_io_ns") + 20_000 >= at_ns && n("first_io_ns") <= n("last_first_io_ns"), "{told}");
+    assert!(n("last_first_io_ns") < at_ns + 20_000_000, "within the ramp: {told}");
+    assert!(n("measured_from_ns").abs_diff(at_ns + 20_000_000) < 50_000, "{told}");
+    assert!((n("measured_to_ns") - n("measured_from_ns")).abs_diff(30_000_000) < 50_000, "{told}");
+}
+
+#[test]
+fn a_start_that_has_passed_is_made_up_for_within_the_ramp_and_refused_beyond_it() {
+    let mut job = job(json!({"kind": "null"}), "randread", 1);
+    job["stop_after"] = json!({});
+    (job["ramp_ns"], job["runtime_ns"]) = (json!(3_000_000_000u64), json!(20_000_000));
+    let at_ns = monotonic_ns() - 1_500_000_000;
+    job["start_at_ns"] = json!(at_ns);
+    let result = finish(&start(&job).unwrap());
+    let n = |key: &str| result["instants"][key].as_u64().unwrap();
+    assert!((1_500_000_000..3_000_000_000).contains(&n("late_ns")));
+    assert!(n("first_io_ns") >= at_ns + n("late_ns") - 50_000);
+    assert!(n("measured_from_ns").abs_diff(at_ns + 3_000_000_000) < 50_000);
+    assert_eq!(result["measured_ns"], 20_000_000);
+    job["ramp_ns"] = json!(1_000_000_000u64);
+    let said = start(&job).unwrap_err().to_string();
+    assert!(said.contains("ms after it, and the ramp lasts 1000 ms"), "{said}");
+    job["start_at_ns"] = json!(monotonic_ns() + 90_000_000_000_000);
+    let said = start(&job).unwrap_err().to_string();
+    assert!(said.contains("start_at_ns") && said.contains("more than a day"), "{said}");
+}
+
+#[test]
+fn a_run_that_is_stopped_before_it_began_has_no_io() {
+    let mut job = job(json!({"kind": "null"}), "randread", 1);
+    job["stop_after"] = json!({});
+    job["start_at_ns"] = json!(monotonic_ns() + 600_000_000_000);
+    let run = start(&job).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    run.stop();
+    let result = finish(&run);
+    assert_eq!((&result["issued"], &result["stop_reason"]), (&json!(0), &json!("stopped")));
+    assert!(result["instants"]["first_io_ns"].is_null());
+}
+
+#[test]
+fn a_run_that_nobody_renews_stops_by_itself_and_keeps_what_it_measured() {
+    let mut job = job(json!({"kind": "null"}), "randread", 1);
+    job["stop_after"] = json!({});
+    job["lease_ns"] = json!(300_000_000);
+    let run = start(&job).unwrap();
+    let began_ns = monotonic_ns();
+    while monotonic_ns() < began_ns + 600_000_000 {
+        assert!(run.renew());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(run.wait(Duration::ZERO).is_none(), "renewed, it goes on beyond its lease");
+    let last_ns = monotonic_ns();
+    let result = finish(&run);
+    let took_ns = monotonic_ns() - last_ns;
+    assert!(took_ns < 5_000_000_000, "{took_ns}");
+    consistent(&result);
+    assert_eq!(result["stop_reason"], "lease");
+    assert!(result["read"]["ops"].as_u64().unwrap() > 0);
+    assert!(!run.renew(), "what is over is not brought back");
+    job["lease_ns"] = json!(1);
+    assert!(start(&job).unwrap_err().to_string().contains("lease_ns"));
+}

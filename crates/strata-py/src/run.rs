@@ -89,6 +89,11 @@ impl Run {
         }
     }
 
+    /// Begin the job's lease anew; False when it is over. Without one there is nothing to renew: True.
+    fn renew(&self) -> bool {
+        self.inner.renew()
+    }
+
     /// The result as JSON when it comes within `timeout_s` seconds, else None. A pending signal whose handler
     /// raises (Ctrl-C) stops the run, waits for its threads, and is then raised; the result stays available.
     fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {

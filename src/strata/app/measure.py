@@ -22,8 +22,9 @@ from strata.engine import AUTO_ENGINE, Engine, Timing, engine_for, measure_gener
 from strata.errors import RunFailed, StrataError, UsageError
 from strata.host.clock import now_unix_ns
 from strata.model.analysis import Analysis, CellSummary, Check, Generator
-from strata.model.base import Value
+from strata.model.base import Value, sparse
 from strata.model.caching import check
+from strata.model.clients import Clients, clients_of
 from strata.model.course import Aim, Course
 from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
 from strata.model.noise import PooledNoise
@@ -74,6 +75,8 @@ class OneResult(Value):
     """What became of the file whose name does not lead to it any more: measured was the one that was checked."""
     stopped_by: int | None = None
     """The signal that stopped it."""
+    clients: Clients | None = sparse(None)
+    """What several clients did together, and how alike they were."""
     report: Report | None = Field(default=None, exclude=True)
     """The same as a run, for a page."""
 
@@ -107,13 +110,13 @@ def measure_endpoint(
     precondition_s: float | None = None,
     precondition_bytes: int | None = None,
     emit: Emit = lambda _: None,
-    engine: str = AUTO_ENGINE,
+    engine: str | Engine = AUTO_ENGINE,
     aim: Aim | None = None,
     trace: bool = False,
     store: str | None = None,
     label: Label | None = None,
 ) -> OneResult:
-    """Runs it with the ``engine`` of that name on one endpoint, or on several of one kind together.
+    """Runs it with the ``engine`` (or that of this name) on one endpoint, or on several of one kind together.
 
     A file that does not exist is created, filled, and removed again unless kept.
 
@@ -130,7 +133,7 @@ def measure_endpoint(
     I/O was measured.
     """
     endpoints = _endpoints(uris)
-    generator = engine_for(engine, endpoints, placement)
+    generator = engine_for(engine, endpoints, placement) if isinstance(engine, str) else engine
     endpoint = endpoints[0]
     precise = None
     if aim is not None:
@@ -216,6 +219,7 @@ def measure_endpoint(
         trouble=trouble,
         moved=moved,
         stopped_by=stop.signal,
+        clients=clients_of(result),
         report=report,
     )
 

@@ -266,6 +266,8 @@ def as_progress(emit: Emit, layer: str, label: str, longest_s: float) -> Hear:
 
     def told(done: Interval, now: Glance) -> None:
         left = max(0.0, longest_s - done.end_ns / units.NS_PER_S)
+        if done.clients:
+            now = now.model_copy(update={"clients": done.clients})
         emit(Progress(phase=Phase.MEASURE, layer=layer, label=label, seconds_left=left, now=now, **rates(done)))
 
     return told

@@ -270,8 +270,18 @@ class Several(Bundle):
     ] = None
     deal: Annotated[
         str,
-        typer.Option(help="Targets of a thread: share (every thread uses all) or thread (each uses one, round-robin)."),
+        typer.Option(
+            help="Targets of a thread: share (every thread uses all), thread (each uses one, round-robin) or client "
+            "(each client uses one)."
+        ),
     ] = "share"
+
+    nodes: Annotated[
+        str | None,
+        typer.Option(
+            help="Run the clients on the nodes that have joined this scheduler, one on each, e.g. tls://host:8786."
+        ),
+    ] = None
 
     def weights(self, targets: int) -> tuple[int, ...]:
         """Of so many targets: equal ones without a text, none for a single target. Raises `UsageError`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +28,7 @@ from strata.schemes import BRIEFLY
 from strata.text.output import note
 
 if TYPE_CHECKING:
+    from strata.app.clients import Engine
     from strata.app.measure import OneResult
     from strata.model.course import Aim
 
@@ -118,7 +120,13 @@ def measure(
         workload = dealt(listed[0], shares, several.deal)
     aim = aim_of(until.until, until.until_percentile, until.until_min, timed.runtime, until.until_bytes)
     timing = timing_of(timed.ramp or None, timed.runtime or None, timed.interval or None, aim)
-    with common.display(output.progress) as emit:
+    with ExitStack() as held:
+        engine: str | Engine = placed.engine
+        if several.nodes is not None:
+            from strata.app.clients import engine_of_nodes
+
+            engine = held.enter_context(engine_of_nodes(several.nodes, placed.engine))
+        emit = held.enter_context(common.display(output.progress))
         result = measure_endpoint(
             uris,
             workload,
@@ -130,7 +138,7 @@ def measure(
             precondition_s=common.seconds(timed.precondition),
             precondition_bytes=common.size(timed.precondition_bytes),
             emit=emit,
-            engine=placed.engine,
+            engine=engine,
             aim=aim,
             trace=trace,
             store=output.store,

@@ -62,7 +62,7 @@ def _measure() -> Usages:
     resumed = _names("where resume") | SHOWN
     return Usages(
         {
-            (ONE, WORDS): alone | WORKLOAD | {"trace"},
+            (ONE, WORDS): alone | WORKLOAD | {"trace", "nodes"},
             (ONE, JOB): (alone | _names("job trace")) - ASIDE,
             (ONE, MATRIX): matrix | {"destructive"},
             (SEVERAL, WORDS): several | WORKLOAD,

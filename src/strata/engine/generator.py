@@ -45,6 +45,9 @@ def measure_generator(
                 more=(piece,) * (len(plain.shares) - 1),
             )
             result = engine.run(request)
-            measured[plain.key] = (result.iops, 1e9 * workload.threads / result.iops if result.iops else 0.0)
+            measured[plain.key] = (
+                result.iops,
+                1e9 * workload.threads * workload.clients / result.iops if result.iops else 0.0,
+            )
         iops[workload.key], cost[workload.key] = measured[plain.key]
     return Generator(iops=iops, ns_per_io=cost)

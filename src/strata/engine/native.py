@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -47,6 +48,12 @@ class NativeEngine:
         if refused := self.refusals(request.endpoint, request.workload):
             where = request.endpoint.uri
             raise UsageError("the native engine cannot run this workload on", where, "; ".join(refused), TAKE_FIO)
+        if request.workload.clients > 1:
+            # Here: who measures with one client need not load what starts and hears many.
+            from strata.engine.clients import run_clients
+
+            result = run_clients(request, on_interval, stop_requested)
+            return result.model_copy(update={"engine": {"name": self.name, **result.engine}})
         job = build_job(
             request.endpoint,
             request.workload,
@@ -73,15 +80,17 @@ def run_job(
     stop_requested: Callable[[], bool] = lambda: False,
     *,
     with_interval: bool = False,
+    alive: Callable[[], bool] = lambda: True,
 ) -> EngineResult:
     """Carry out one job. Ctrl-C stops it cleanly and raises `KeyboardInterrupt` after its threads have ended.
 
-    ``with_interval``: a stop waits for the end of the running interval. Raises `UsageError` for a job the engine
+    ``with_interval``: a stop waits for the end of the running interval. ``alive`` is asked at every look: while it says
+    so, the lease of a job that has one is renewed. Raises `UsageError` for a job the engine
     refuses, `RunFailed` when the endpoint cannot be opened.
     """
     where = _where(job)
     running = _started(lambda: _core.start(json.dumps(job)), where)
-    return _finish(running, on_interval, stop_requested, where, with_interval=with_interval)
+    return _finish(running, on_interval, stop_requested, where, with_interval=with_interval, alive=alive)
 
 
 def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True, fd: int | None = None) -> EngineResult:
@@ -130,11 +139,14 @@ def _finish(
     *,
     with_interval: bool = False,
     hurry: bool = False,
+    alive: Callable[[], bool] = lambda: True,
 ) -> EngineResult:
     """``hurry``: a server that does not answer is given up soon after the stop, as it is after a signal."""
     asked = False
     try:
         while (done := running.wait(POLL_S)) is None:
+            if alive():
+                running.renew()
             if on_interval is not None:
                 for raw in json.loads(running.poll()):
                     on_interval(Interval.model_validate(raw))
@@ -167,6 +179,7 @@ def hint(error: OSError) -> str:
         1: "this needs more privileges; or leave the layer out (--layers)",
         2: "the path no longer exists; check it and start again",
         13: "this needs read access to the device (root or the disk group); or leave the layer out (--layers)",
+        errno.ETIME: "start it later, or with a longer ramp (--ramp-time)",
         22: "direct I/O is refused here; try --buffered or another block size",
         28: "free some space, or use a smaller --size",
         111: "no server is listening there; start it first",

@@ -20,8 +20,9 @@ from strata import units
 from strata.errors import RunFailed, StrataError
 from strata.fleet.call import carried_out, refused
 
-ALIVE_NS = 10 * units.NS_PER_S
-"""A scheduler whose last answer is older than this is gone."""
+ALIVE_NS = 8 * units.NS_PER_S
+"""A scheduler whose last answer is older than this is gone: with two heartbeats and a look the load of a call has ended
+within 10 s."""
 MESSAGE_MOST = 16 * units.KIB
 """Bytes of one message, as JSON."""
 MESSAGES_PER_S, MESSAGES_AT_ONCE = 20.0, 40.0
@@ -134,7 +135,7 @@ class NodeState:
     _cancelled: threading.Event = field(repr=False)
 
     def scheduler_alive(self) -> bool:
-        """Whether the scheduler answered a heartbeat within the last 10 s and the node is not being ended."""
+        """Whether the scheduler answered a heartbeat within the last 8 s and the node is not being ended."""
         return self._duties.alive()
 
     def cancelled(self) -> bool:

@@ -74,6 +74,7 @@ def diskspd_words(workload: Workload, size: int) -> DiskspdWords:
 
 
 _UNSAID: dict[str, Callable[[Workload], bool]] = {
+    "several clients (clients)": lambda w: w.clients > 1,
     "several block sizes (bssplit)": lambda w: w.bssplit is not None,
     "runs of one direction (rwmix_run)": lambda w: w.rwmix_run > 1,
     "misaligned I/O (misalign)": lambda w: bool(w.misalign),

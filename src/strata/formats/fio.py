@@ -92,7 +92,12 @@ def job_options(
 def _pattern(workload: Workload, segments: Sequence[Segment]) -> list[str] | None:
     """Direction, order and sizes; None where fio has no words for them."""
     order, rw = workload.order, workload.rw.value
-    beyond = workload.rwmix_run > 1 or bool(workload.shares) or (isinstance(order, Zipf) and order.theta == 1)
+    beyond = (
+        workload.rwmix_run > 1
+        or bool(workload.shares)
+        or workload.clients > 1
+        or (isinstance(order, Zipf) and order.theta == 1)
+    )
     beyond = beyond or (isinstance(order, Interlocked) and workload.threads > 1)
     beyond = beyond or (isinstance(workload.arrival, OpenLoop) and workload.arrival.burst > 1)
     if beyond or not workload.rw.fio:

@@ -83,8 +83,9 @@ def own(path: Path | str, *, lock: bool = True) -> HeldFile:
     return held
 
 
-def look(path: Path | str) -> HeldFile:
+def look(path: Path | str, *, lock: bool = True) -> HeldFile:
     """Opens a regular file, whoever's it is, to read it; one of Strata's own is locked against who would write.
+    Without ``lock`` for a client of a run that has the file in hand already.
 
     Links are followed. `SafetyRefusal` for what is no regular file, `RunFailed` when it cannot be read.
     """
@@ -101,7 +102,7 @@ def look(path: Path | str) -> HeldFile:
                 "cannot use", str(path), "it is not a regular file", "give a regular file or a block device"
             )
         held.mark = read_mark_fd(fd)
-        if held.mark is not None:
+        if held.mark is not None and lock:
             held.lock(write=False)
     except BaseException:
         held.close()

@@ -49,6 +49,19 @@ class NodeNow(Value):
     held_back: float | None = None
 
 
+class ClientNow(Value):
+    """One of several clients in the last interval. ``late``: so many intervals are missing of it; ``lost``: why it is
+    given up."""
+
+    client: int
+    node: str
+    iops: float = 0.0
+    bytes_per_second: float = 0.0
+    p99_ns: int | None = None
+    late: int = 0
+    lost: str | None = None
+
+
 class Glance(Value):
     """What the counters say of this moment, for who watches; what is not known is None.
 
@@ -60,6 +73,7 @@ class Glance(Value):
     own: float | None = None
     devices: tuple[DeviceNow, ...] = ()
     nodes: tuple[NodeNow, ...] = ()
+    clients: tuple[ClientNow, ...] = ()
 
 
 class Progress(Value):

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 
 from strata.model.base import Value, sparse
 from strata.model.caching import Caching
+from strata.model.progress import ClientNow
 from strata.model.series import Series
 from strata.model.trace import TraceSummary
 
@@ -68,6 +69,8 @@ class Interval(Value):
     read: IntervalDirection
     write: IntervalDirection
     sync: IntervalDirection | None = None
+    clients: tuple[ClientNow, ...] = sparse(())
+    """Of several clients, while they run; not kept."""
 
 
 class CpuPerIo(Value):
@@ -87,6 +90,22 @@ def cpu_per_io(user_ns: int | None, system_ns: int | None, ops: int) -> CpuPerIo
     if user_ns is None or system_ns is None or not ops:
         return None
     return CpuPerIo(user_ns=user_ns / ops, system_ns=system_ns / ops)
+
+
+class Instants(Value):
+    """When a run began and was measured, in ns of the CLOCK_MONOTONIC of its machine.
+
+    ``start_at_ns``: when it was to start, None where it was not told; ``late_ns``: how long after that it was ready.
+    ``first_io_ns`` and ``last_first_io_ns``: the first I/O of the thread that was first, and of the one that was last.
+    ``measured_from_ns``: the end of the ramp; ``measured_to_ns``: the end of the last interval.
+    """
+
+    start_at_ns: int | None = None
+    late_ns: int = 0
+    first_io_ns: int | None = None
+    last_first_io_ns: int | None = None
+    measured_from_ns: int
+    measured_to_ns: int
 
 
 class ThreadTimes(Value):
@@ -139,6 +158,8 @@ class EngineResult(Value):
     engine: dict[str, Any]
     effective: dict[str, Any]
     started_unix_ns: int
+    instants: Instants | None = sparse(None)
+    """None from another engine, and in results of older versions."""
     ramp_ns: int
     measured_ns: int
     stop_reason: str
@@ -160,6 +181,10 @@ class EngineResult(Value):
     lag: str | None = None
     caching: Caching | None = None
     """Asked and in force, with the page cache before and after; None in results of older versions."""
+    clients: tuple[ClientResult, ...] = sparse(())
+    """Of several clients this is the sum of, in the time that all of them measured: each one's own run."""
+    lost: tuple[LostClient, ...] = sparse(())
+    """Clients of which no result came."""
 
     @property
     def seconds(self) -> float:
@@ -204,6 +229,29 @@ class EngineResult(Value):
         """Whether the engine was compiled without optimisation: its figures are marked."""
         build: dict[str, Any] = self.engine.get("build", {})
         return bool(build.get("profile") == "debug")
+
+
+class ClientOf(Value):
+    """One of several clients and its node's clock: ``offset_ns`` ahead of the scheduler's, within ``bound_ns``."""
+
+    client: int
+    node: str
+    offset_ns: int = 0
+    bound_ns: int = 0
+
+
+class ClientResult(ClientOf):
+    """Its own whole run."""
+
+    result: EngineResult
+
+
+class LostClient(ClientOf):
+    """``why``; ``intervals`` are those that were heard of it, from ``measured_from_ns`` (of its own clock) on."""
+
+    why: str
+    measured_from_ns: int
+    intervals: tuple[Interval, ...] = ()
 
 
 class ServerTimes(Value):

@@ -99,13 +99,21 @@ class OpenLoop(Value):
 Arrival = Annotated[ClosedLoop | OpenLoop, Field(discriminator="kind")]
 
 
+_DEALT = {
+    "share": ("", ""),
+    "thread": ("-dealt", ", one target per thread"),
+    "client": ("-each", ", one target per client"),
+}
+
+
 class Workload(Value):
     """Pattern, block size (bytes), arrival, threads and caching of one measurement.
 
     ``bs`` is the longest of ``bssplit`` where there is one. ``align``: I/Os begin at multiples of so many bytes (None:
     of their size); ``misalign``: so many bytes behind such a multiple. ``fsync``, ``fdatasync``: a flush of the target
-    after so many writes of a thread to it (0: never). ``shares``: weights of several targets of one kind; ``deal`` says
-    whether every thread goes to all of them or to one.
+    after so many writes of a thread to it (0: never). ``shares``: weights of several targets of one kind; ``deal``
+    says whether every thread goes to all of them or to one, or every client to one. ``clients``: so many processes,
+    each with ``threads`` and its own part of the data; rates and ceilings are totals over all of them.
     """
 
     rw: Rw
@@ -126,8 +134,9 @@ class Workload(Value):
     fsync: int = sparse(0, **bounds("fsync"))
     fdatasync: int = sparse(0, **bounds("fdatasync"))
     data: WriteData | None = sparse(None)
+    clients: int = sparse(1, **bounds("clients"))
     shares: tuple[Annotated[int, Field(ge=0)], ...] = sparse(())
-    deal: Literal["share", "thread"] = sparse("share")
+    deal: Literal["share", "thread", "client"] = sparse("share")
 
     @model_validator(mode="after")
     def _sound(self) -> Workload:
@@ -157,6 +166,8 @@ class Workload(Value):
             found.append("at least one target needs a share above 0")
         if self.deal == "thread" and self.threads < len(self.shares):
             found.append(f"{self.threads} thread(s) are too few for {len(self.shares)} targets")
+        if self.deal == "client" and self.clients < max(2, len(self.shares)):
+            found.append(f"{self.clients} client(s) are too few for {len(self.shares)} targets")
         return found
 
     def _size_problems(self) -> list[str]:
@@ -177,8 +188,8 @@ class Workload(Value):
 
     @property
     def outstanding(self) -> int:
-        """I/Os kept in flight over all threads in a closed loop (the N of Little's law)."""
-        return self.arrival.iodepth * self.threads
+        """I/Os kept in flight over all threads of all clients in a closed loop (the N of Little's law)."""
+        return self.arrival.iodepth * self.threads * self.clients
 
     @property
     def saturates(self) -> bool:
@@ -208,7 +219,19 @@ class Workload(Value):
     @property
     def apart_from_depth(self) -> Workload:
         """The same at depth 1 with one thread: equal for workloads that differ in their depth only."""
-        return self.model_copy(update={"arrival": ClosedLoop(iodepth=1), "threads": 1, "seed": 1})
+        return self.model_copy(update={"arrival": ClosedLoop(iodepth=1), "threads": 1, "clients": 1, "seed": 1})
+
+    @property
+    def of_one_client(self) -> Workload:
+        """What each of the clients is asked: its share of a rate and of ceilings."""
+        n, arrival = self.clients, self.arrival
+        if isinstance(arrival, OpenLoop):
+            arrival = arrival.model_copy(update={"iops": arrival.iops / n})
+        elif arrival.limits is not None:
+            most = {name: getattr(arrival.limits, name) for name in ("iops", "bytes_per_s")}
+            shared = {name: None if ceiling is None else ceiling / n for name, ceiling in most.items()}
+            arrival = arrival.model_copy(update={"limits": arrival.limits.model_copy(update=shared)})
+        return self.model_copy(update={"clients": 1, "arrival": arrival})
 
     def resized(self, factor: float) -> Workload:
         """The same with every size so many times as large."""
@@ -262,6 +285,8 @@ class Workload(Value):
         found = [(size.replace(" ", ""), size if self.bssplit is None else self.bssplit.words), *self._pace()]
         if self.threads > 1:
             found.append((f"t{self.threads}", f"{self.threads} threads"))
+        if self.clients > 1:
+            found.append((f"c{self.clients}", f"{self.clients} clients"))
         if not self.direct:
             found.append(("buffered", "buffered"))
         if self.cache is not Cache.AS_FOUND:
@@ -298,6 +323,6 @@ class Workload(Value):
             found.append((self.data.key, self.data.words))
         if self.shares:
             shares = ":".join(map(str, self.shares))
-            dealt = ", one target per thread" if self.deal == "thread" else ""
-            found.append((f"targets{shares}{'-dealt' * bool(dealt)}", f"{len(self.shares)} targets {shares}{dealt}"))
+            key, dealt = _DEALT[self.deal]
+            found.append((f"targets{shares}{key}", f"{len(self.shares)} targets {shares}{dealt}"))
         return found

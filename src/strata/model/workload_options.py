@@ -103,6 +103,12 @@ _ROWS = (
         fio="numjobs",
     ),
     WorkloadOption(
+        "clients", Kind.COUNT, PATTERN,
+        "Number of clients: processes that start at the same instant, each with --numjobs threads and its own part of "
+        "the data.",
+        1, low=1, high=1024,
+    ),
+    WorkloadOption(
         "rwmixread", Kind.COUNT, PATTERN, "Percentage of reads, for rw and randrw (default 50).", low=0, high=100,
         fio="rwmixread",
     ),
@@ -209,7 +215,7 @@ _ROWS = (
     ),
     WorkloadOption("seed", Kind.COUNT, BLOCKS, default=1, low=0, high=units.MOST - 1, spelled=(), fio="randseed"),
     WorkloadOption("shares", Kind.WORD, PATTERN, default=(), spelled=()),
-    WorkloadOption("deal", Kind.WORD, PATTERN, default="share", choices=("share", "thread"), spelled=()),
+    WorkloadOption("deal", Kind.WORD, PATTERN, default="share", choices=("share", "thread", "client"), spelled=()),
 )  # fmt: skip
 OPTIONS = {row.name: row for row in _ROWS}
 """By name. A row without spellings is said in another way on the command line, or not there."""

@@ -49,7 +49,7 @@ def workload_from_words(rw: str = "randread", bs: str | int = "4k", **words: Any
     state = Cache.AS_FOUND if had["cache"] is None else Cache(had["cache"])
     try:
         return Workload(
-            rw=pattern, arrival=_arrival(had, limits), threads=had["threads"], rwmixread=mix,
+            rw=pattern, arrival=_arrival(had, limits), threads=had["threads"], clients=had["clients"], rwmixread=mix,
             direct=had["direct"] and state is Cache.AS_FOUND, sync=durability, cache=state, seed=had["seed"], **special,
         )  # fmt: skip
     except ValidationError as e:

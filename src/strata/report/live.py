@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 from collections import deque
+from collections.abc import Sequence
 from operator import attrgetter
 
 from rich.console import Console, Group
@@ -11,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from strata import units
-from strata.model.progress import DeviceNow, Glance, NodeNow, Progress
+from strata.model.progress import ClientNow, DeviceNow, Glance, NodeNow, Progress
 from strata.report.plain import PHASE, place, rates, time_left
 from strata.report.text_layout import bars, cell_len, clean, fit, left, right
 
@@ -63,7 +64,7 @@ class Screen:
             if spare > 8:
                 line.append("   " + sparkline(list(self.recent), spare), style="cyan")
             made.append(line)
-            made += [Text(line, style="dim") for line in glances(p.now, room)]
+            made += [Text(line, style="dim") for line in [*client_lines(p.now.clients, room), *glances(p.now, room)]]
         elif p.message and (p.layer or p.label):
             made.append(Text(fit(clean(p.message), room), style="dim"))
         return made + [self._done(f, room) for f in self.finished]
@@ -141,6 +142,28 @@ class LiveView:
             live.stop()
         except (OSError, ValueError):
             return
+
+
+_CLIENTS = 12
+
+
+def client_lines(clients: Sequence[ClientNow], room: int) -> list[str]:
+    """One for each client, those that are lost or late first where not all have room; then the slowest."""
+    urgent = sorted(clients, key=lambda c: (c.lost is None, -c.late, c.iops))[:_CLIENTS]
+    lines = [_line(f"client {c.client}", _client(c), room) for c in sorted(urgent, key=lambda c: c.client)]
+    more = len(clients) - len(urgent)
+    return [*lines, fit(f"  and {more} more clients, none late, all faster", room)] if more > 0 else lines
+
+
+def _client(c: ClientNow) -> list[str]:
+    if c.lost is not None:
+        return [f"lost: {clean(c.lost)}", clean(c.node)]
+    if c.late:
+        return [f"LATE by {c.late} interval{'s' * (c.late > 1)}", clean(c.node)]
+    if not c.iops and c.p99_ns is None:
+        return ["done or idle", clean(c.node)]
+    times = [] if c.p99_ns is None else [f"p99 {units.duration(c.p99_ns)}"]
+    return [f"{units.count(c.iops)} IOPS", units.rate(c.bytes_per_second), *times, clean(c.node)]
 
 
 WIRE_IDLE = 100_000.0

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from strata.model.finding import Finding
 from strata.model.run import Report
-from strata.report import answer, experiments, figures, flushes, goals, ladder, words
+from strata.report import answer, clients_text, experiments, figures, flushes, goals, ladder, words
 from strata.report.check_lines import check_lines
 from strata.report.explained import ROW_HEAD, row_table
 from strata.report.ladder import MEANING, Ladder, Square
@@ -39,6 +39,7 @@ def render(report: Report) -> str:
     note = words.note(report.run)
     blocks = [_verdict(report), escape(words.head(report, table.common)), _table(table), _notes(table), _goals(report)]
     blocks.append(bullets(f"Flushes · {text}" for text in flushes.lines(report)))
+    blocks += [_clients(report)]
     blocks += [f"**Note:** {escape(note)}" if note else "", _checks(report), _footer(report)]
     return "\n\n".join(b for b in blocks if b)
 
@@ -80,6 +81,18 @@ def _goals(report: Report) -> str:
     for asked, results in goals.rows(report):
         lines.append(f"- {escape(asked)}: {escape('; '.join(goals.told(r) for r in results))}")
     return "\n".join(lines)
+
+
+def _clients(report: Report) -> str:
+    """The sum, each client, and how alike they were, of each step that several clients measured."""
+    blocks = []
+    for name, found in clients_text.of_results(report.results):
+        lines = [
+            f"{label} · {text}" for label, text in clients_text.client_lines(found) if label.split(" ")[0] != "client"
+        ]
+        rows = [[escape(text) for text in row] for row in clients_text.table(found)]
+        blocks.append(f"**Clients of {escape(name)}**\n\n{bullets(lines)}\n\n{gfm(clients_text.HEAD, rows, 2)}")
+    return "\n\n".join(blocks)
 
 
 def _square(square: Square) -> str:

@@ -11,11 +11,13 @@ from strata.model import histogram
 from strata.model.analysis import THREADS, CellSummary, Check
 from strata.model.by_direction import directions_of
 from strata.model.caching import Caching
+from strata.model.clients import clients_of
 from strata.model.course import Aim, Course, Ending, Regime
 from strata.model.regime import last_regime
 from strata.model.result import EngineResult, ErrorCount, ThreadResult
 from strata.model.workload import Cache
 from strata.report import figures, flushes, words
+from strata.report.clients_text import client_lines
 from strata.report.ends_text import cost_words, end_words, flows_line, percentile_words, split_words
 from strata.report.text_layout import Paint, field, wrap
 from strata.report.trace_text import summary_lines
@@ -63,6 +65,8 @@ def measure_text(
         out += line("lag", f"{_points(result.lag, s)} from the intended start to the issue")
     if s.flushes:
         out += line("flushes", flushes.told(s))
+    if result is not None and (found := clients_of(result)) is not None:
+        out += [x for label, text in client_lines(found) for x in line(label, text)]
     if course is not None:
         out += [x for label, text in course_lines(course) for x in line(label, text)]
     asked = f" of {s.workload.outstanding} requested" if s.workload.saturates else ""

@@ -44,6 +44,11 @@ def fault(result: EngineResult) -> str | None:
     if cut_short(result):
         return f"stopped after {result.seconds:.3g} s"
     names = ", ".join(sorted({error.name for d in result.directions for error in d.errors}))
+    if result.lost:
+        gone = ", ".join(f"client {one.client} on {one.node}: {one.why}" for one in result.lost)
+        return f"{len(result.lost)} of {len(result.lost) + len(result.clients)} clients were lost ({gone})"
+    if result.stop_reason == "lease":
+        return f"stopped by itself after {result.seconds:.3g} s, as nothing was heard from who started it"
     if result.stop_reason == "stuck":
         return f"{result.stuck} I/Os were issued and never came back"
     if result.message is not None:

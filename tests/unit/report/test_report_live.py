@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strata.model.progress import DeviceNow, Glance, NodeNow, Phase, Progress
-from strata.report.live import LiveView, QuietConsole, Screen, sparkline
+from strata.model.progress import ClientNow, DeviceNow, Glance, NodeNow, Phase, Progress
+from strata.report.live import LiveView, QuietConsole, Screen, client_lines, sparkline
 from strata.report.plain import PlainView, time_left
 
 STEP = Progress(
@@ -185,3 +185,26 @@ def test_sparkline_starts_at_zero_and_keeps_to_its_width() -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(None, ""), (0.2, "0 s left"), (59.6, "1 min 0 s left")])
 def test_time_left_is_whole_seconds(seconds: float | None, text: str) -> None:
     assert time_left(STEP.model_copy(update={"seconds_left": seconds})) == text
+
+
+def test_each_client_has_a_line_and_who_is_late_or_lost_is_told() -> None:
+    clients = (
+        ClientNow(client=0, node="node-1", iops=9_900, bytes_per_second=40e6, p99_ns=210_000),
+        ClientNow(client=1, node="node-2", late=2),
+        ClientNow(client=2, node="node-3", lost="it was ended by signal 9"),
+        ClientNow(client=3, node="node-4"),
+    )
+    screen = Screen()
+    screen.take(STEP.model_copy(update={"now": Glance(clients=clients)}))
+    lines = [line.plain.replace("\u202f", " ") for line in screen.lines(80)]
+    assert lines[3:7] == [
+        "  client 0  9 900 IOPS · 38.1 MiB/s · p99 210 µs · node-1",
+        "  client 1  LATE by 2 intervals · node-2",
+        "  client 2  lost: it was ended by signal 9 · node-3",
+        "  client 3  done or idle · node-4",
+    ]
+    many = [ClientNow(client=n, node="n", iops=100.0 + n, p99_ns=1) for n in range(40)]
+    many[35] = ClientNow(client=35, node="n", late=1)
+    shown = client_lines(many, 60)
+    assert len(shown) == 13 and "LATE" in shown[-2]
+    assert shown[-1].strip() == "and 28 more clients, none late, all faster"

@@ -75,7 +75,7 @@ def _cell(run: RunView, cell: CellSummary) -> Row:
     figures = {
         "size": _size(w, cell.ios),
         "depth": exact(w.arrival.iodepth),
-        "threads": exact(w.threads),
+        "threads": exact(w.threads * w.clients),
         "iops": exact(cell.iops.value, low=cell.iops.low, high=cell.iops.high),
         "in_flight": exact(cell.outstanding),
         "ios": exact(cell.ios),

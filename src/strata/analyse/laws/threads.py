@@ -41,7 +41,7 @@ def of_run(run: RunView) -> Answers:
 
 
 def _unequal(cell: CellRounds) -> list[str]:
-    if cell.workload.deal == "thread":
+    if cell.workload.deal != "share":
         return []
     done: dict[int, int] = {}
     for one in cell.results:

@@ -29,6 +29,7 @@ WHY = {
     "shares": "several targets: fio would reopen each of them by name",
     "fsync": "flushes: Strata does not read them from fio's report",
     "fdatasync": "flushes: Strata does not read them from fio's report",
+    "clients": "several clients: Strata starts its own generator in each process",
     "limits": "limits of a closed loop: fio applies them to each job",
 }
 """Why not; a field without a reason here is named as it is."""

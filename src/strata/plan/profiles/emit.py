@@ -43,7 +43,7 @@ def words_of(w: Workload) -> dict[str, Any]:
         words |= {"limit_iops": limits.iops, "limit_bytes": _whole(limits.bytes_per_s)}
         if limits.think_ns:
             words |= {"thinktime": f"{limits.think_ns}ns", "thinktime_blocks": limits.think_every}
-    words |= {"threads": w.threads, "rwmixread": w.rwmixread, "seed": w.seed, "fsync": w.fsync}
+    words |= {"threads": w.threads, "clients": w.clients, "rwmixread": w.rwmixread, "seed": w.seed, "fsync": w.fsync}
     words |= {"fdatasync": w.fdatasync, "rwmix_run": w.rwmix_run, "blockalign": w.align, "misalign": w.misalign or None}
     if w.cache is not Cache.AS_FOUND:
         words["cache"] = w.cache.value

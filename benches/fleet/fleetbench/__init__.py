@@ -1,0 +1,1 @@
+"""Nodes as processes of this machine, and how far apart their loads begin."""

@@ -1,0 +1,94 @@
+"""What one client does, on whatever machine: check what it may write to, start at the instant, measure, answer."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from strata import units
+from strata.engine.native import run_job
+from strata.engine.remote import own_mark
+from strata.errors import SafetyRefusal
+from strata.host import testfile
+from strata.host.mark import read_mark_fd
+from strata.host.rawcheck import check_raw_read
+from strata.model.endpoint import SCHEMES, Endpoint
+from strata.model.result import Interval
+from strata.model.rw import Rw
+
+LEASE_S = 5.0
+"""A client that hears nothing of who started it stops so long after."""
+
+
+def measure_client(
+    words: Mapping[str, Any],
+    hear: Callable[[dict[str, Any]], None] = lambda _: None,
+    alive: Callable[[], bool] = lambda: True,
+    stop_requested: Callable[[], bool] = lambda: False,
+) -> dict[str, Any]:
+    """Carry out ``words`` (`client_words`), which may hold ``start_at_ns`` of this machine's CLOCK_MONOTONIC. The
+    answer is a result as JSON has it; each interval is told to ``hear`` on the way.
+
+    While ``alive`` says so, about ten times a second, the engine's lease is renewed. It stops by itself `LEASE_S` after
+    the last time, also where Python hangs. Raises what `run_job` raises, and `SafetyRefusal` where it would write to
+    what does not carry the mark it was told.
+    """
+    job = {**copy.deepcopy(words["job"]), "lease_ns": round(LEASE_S * units.NS_PER_S)}
+    if words.get("start_at_ns") is not None:
+        job["start_at_ns"] = int(words["start_at_ns"])
+    writes = Rw.of(job["workload"]["rw"]).writes
+    with ExitStack() as held:
+        aims = [job] if "target" in job else job["targets"]
+        for aim, mark in zip(aims, words["marks"], strict=True):
+            aim["target"] = held.enter_context(_checked(aim["target"], mark, writes=writes))
+        result = run_job(
+            job,
+            lambda interval: hear(_plain(interval)),
+            stop_requested,
+            with_interval=bool(words.get("stop_with_interval")),
+            alive=alive,
+        )
+    told: dict[str, Any] = json.loads(result.model_dump_json())
+    return told
+
+
+def _plain(interval: Interval) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(interval.model_dump_json())
+    return told
+
+
+@contextmanager
+def _checked(target: Mapping[str, Any], mark: str | None, *, writes: bool) -> Iterator[dict[str, Any]]:
+    """The target as it may be driven. A descriptor handed over is what was checked where it was opened; without
+    one the file is opened here, by the same gate. A file that is written to has to carry the mark."""
+    kind = target["kind"]
+    if kind == "file" and target.get("fd") is None:
+        path = Path(target["path"])
+        with testfile.own(path, lock=False) if writes else testfile.look(path, lock=False) as file:
+            _same(None if file.mark is None else file.mark.uuid, mark, str(path), writes=writes)
+            yield {**target, "fd": file.fd}
+        return
+    if kind == "file":
+        found = read_mark_fd(target["fd"])
+        _same(None if found is None else found.uuid, mark, target["path"], writes=writes)
+    elif kind == "block" and target.get("fd") is None:
+        if writes:
+            why, hint = "it is written to by the process that claimed it alone", "measure reads, or a file"
+            raise SafetyRefusal("will not write to", target["path"], why, hint)
+        check_raw_read(target["path"])
+    elif kind in SCHEMES and mark is not None:
+        endpoint = Endpoint.parse(target["uri"]).with_password(target.get("password"))
+        endpoint = endpoint.model_copy(update={"netns": target.get("netns")})
+        there = own_mark(endpoint)
+        _same(None if there is None else there.uuid, mark, target["uri"], writes=writes)
+    yield dict(target)
+
+
+def _same(found: str | None, mark: str | None, where: str, *, writes: bool) -> None:
+    if writes and (mark is None or found != mark):
+        why = f"it carries the mark {found}, not {mark}" if found else "it does not carry the mark that it began with"
+        raise SafetyRefusal("will not write to", where, why, "find out what else writes to it")

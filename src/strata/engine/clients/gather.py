@@ -1,0 +1,94 @@
+"""What is heard of the clients while they run, put together interval by interval: for who watches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strata.errors import RunFailed
+from strata.model import histogram
+from strata.model.clients import pooled
+from strata.model.clients.merge import summed
+from strata.model.progress import ClientNow
+from strata.model.result import ClientResult, EngineResult, Interval, LostClient
+
+LATE = 2
+"""Intervals that the others are waited for: then the sum is told without those that are late."""
+
+
+class Gatherer:
+    """Intervals by client. Whole rows are given out once all clients that are still there have delivered theirs."""
+
+    def __init__(self, nodes: dict[int, str]) -> None:
+        self._nodes = nodes
+        self.heard: dict[int, list[Interval]] = {client: [] for client in nodes}
+        self.lost: dict[int, str] = {}
+        self._done: set[int] = set()
+        self._p99: dict[int, int | None] = {}
+        self._given = 0
+
+    def add(self, client: int, interval: Interval, p99_ns: int | None = None) -> None:
+        """One more of this client; ``p99_ns`` where its histograms do not come with it."""
+        self.heard[client].append(interval)
+        self._p99[client] = p99_ns
+
+    def end(self, client: int, lost: str | None = None) -> None:
+        """Nothing more comes of it; ``lost``: why, where it did not end by itself."""
+        if lost is None:
+            self._done.add(client)
+        else:
+            self.lost[client] = lost
+
+    def rows(self) -> list[Interval]:
+        """The sums that are due now, in order."""
+        found = []
+        while self._due():
+            row = {c: own[self._given] for c, own in self.heard.items() if len(own) > self._given}
+            found.append(self._sum(row))
+            self._given += 1
+        return found
+
+    def _due(self) -> bool:
+        lengths = {c: len(own) for c, own in self.heard.items()}
+        running = [n for c, n in lengths.items() if c not in self.lost and c not in self._done]
+        most = max(lengths.values(), default=0)
+        waits = min(running, default=most) <= self._given
+        return most > self._given and (not waits or most > self._given + LATE)
+
+    def _sum(self, row: dict[int, Interval]) -> Interval:
+        first = next(iter(row.values()))
+        flushes = any(i.sync is not None for i in row.values())
+        return Interval(
+            start_ns=first.start_ns,
+            end_ns=max(i.end_ns for i in row.values()),
+            read=summed(i.read for i in row.values()),
+            write=summed(i.write for i in row.values()),
+            sync=summed(i.sync for i in row.values()) if flushes else None,
+            clients=tuple(self._now(client, row.get(client)) for client in self._nodes),
+        )
+
+    def _now(self, client: int, done: Interval | None) -> ClientNow:
+        node, lost = self._nodes[client], self.lost.get(client)
+        if done is None:
+            late = 0 if lost is not None or client in self._done else self._given + 1 - len(self.heard[client])
+            return ClientNow(client=client, node=node, late=late, lost=lost)
+        seconds = (done.end_ns - done.start_ns) / 1e9
+        times = histogram.merge([done.read.service_time, done.write.service_time])
+        return ClientNow(
+            client=client,
+            node=node,
+            iops=(done.read.ops + done.write.ops) / seconds,
+            bytes_per_second=(done.read.bytes + done.write.bytes) / seconds,
+            p99_ns=histogram.quantiles(times, [0.99])[0] if times else self._p99.get(client),
+            lost=lost,
+        )
+
+
+def whole_of(done: Sequence[ClientResult], lost: Sequence[LostClient], where: str) -> EngineResult:
+    """One result of the clients that gave theirs. Raises `RunFailed` where none did, or not all at the same time."""
+    if not done:
+        problems = tuple(f"client {one.client} on {one.node}: {one.why}" for one in lost)
+        raise RunFailed("no client measured", where, lost[0].why, problems=problems if len(problems) > 1 else ())
+    whole = pooled(done, lost)
+    if isinstance(whole, str):
+        raise RunFailed("the clients did not measure together at", where, whole, "give a longer --runtime")
+    return whole

@@ -1,0 +1,64 @@
+"""What several clients did, on the terminal and as Markdown."""
+
+from __future__ import annotations
+
+from strata.model import histogram
+from strata.model.clients import clients_of, pooled
+from strata.model.result import ClientResult, Direction, EngineResult, Instants, Interval, IntervalDirection, LostClient
+from strata.report import clients_text
+
+S = 1_000_000_000
+
+
+def client(number: int, ops: int, ns: int = 200_000) -> ClientResult:
+    """Two seconds of equal I/Os."""
+    times = histogram.from_bins({ns: ops})
+    part = IntervalDirection(ops=ops, bytes=4096 * ops, errors=0, service_time=times, service_sum_ns=ops * ns)
+    nothing = IntervalDirection(ops=0, bytes=0, errors=0)
+    intervals = tuple(Interval(start_ns=k * S, end_ns=(k + 1) * S, read=part, write=nothing) for k in range(2))
+    result = EngineResult(
+        engine={}, effective={}, started_unix_ns=0, ramp_ns=0, measured_ns=2 * S, stop_reason="runtime",
+        issued=2 * ops, completed=2 * ops, errored=0, stuck=0,
+        instants=Instants(
+            first_io_ns=number * 1000, last_first_io_ns=number * 1000, measured_from_ns=0, measured_to_ns=2 * S
+        ),
+        read=Direction(ops=2 * ops, bytes=8192 * ops, service_time=times, service_sum_ns=2 * ops * ns),
+        write=Direction(ops=0, bytes=0), intervals=intervals,
+    )  # fmt: skip
+    return ClientResult(client=number, node=f"n{number}", bound_ns=50_000, result=result)
+
+
+def lines(clients: list[ClientResult], lost: tuple[LostClient, ...] = ()) -> list[str]:
+    whole = pooled(clients, lost)
+    assert isinstance(whole, EngineResult)
+    found = clients_of(whole)
+    assert found is not None
+    return [f"{label}: {text}".replace("\u202f", " ") for label, text in clients_text.client_lines(found)]
+
+
+def test_sum_fairness_starts_and_each_client_have_a_line() -> None:
+    told = lines([client(0, 1000), client(1, 1000), client(2, 1000), client(3, 100)])
+    assert told[:6] == [
+        "clients: 4 at once for 2 s, in sum 3 100 IOPS · 12.1 MiB/s",
+        "fairness: Jain's index 0.798 · spread 116 % of the mean rate · slowest client 3 at 10.0 % of the median",
+        "starved: below half of the median rate: client 3",
+        "starts: the first I/Os of all threads within 3.00 µs, clocks known to 100 µs",
+        "first done: after 2 s: 6 200 I/Os · 24.2 MiB · 3 100 IOPS · 12.1 MiB/s",
+        "last done: after 2 s: 6 200 I/Os · 24.2 MiB · 3 100 IOPS · 12.1 MiB/s",
+    ]
+    assert told[6].startswith("client 0: n0 · 1 000 IOPS · 3.91 MiB/s · mean 200 µs · p99 200 µs")
+    assert "first I/O 3.00 µs after the first client's" in told[9]
+
+
+def test_a_client_that_differs_and_one_that_is_lost_are_named() -> None:
+    gone = LostClient(client=8, node="n8", why="it was ended by signal 9", measured_from_ns=0)
+    told = lines([client(n, 1000 + n) for n in range(7)] + [client(7, 1000, ns=900_000)], (gone,))
+    assert "differs: client 7 on n7: mean time 900 µs, the median of all is 200 µs" in told
+    assert told[-1] == "lost: client 8 on n8, last heard 0 s into the measurement: it was ended by signal 9"
+
+
+def test_of_many_clients_the_slowest_are_shown() -> None:
+    told = lines([client(n, 2000 - n) for n in range(20)])
+    shown = [line for line in told if line.startswith("client ")]
+    assert len(shown) == clients_text.SHOWN and shown[0].startswith("client 4:")
+    assert ": and 4 faster clients; --json shows all" in told
