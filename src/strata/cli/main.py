@@ -24,6 +24,7 @@ from strata.cli import (
     measure,
     reports,
     runs,
+    scale,
     schema,
     stage,
     survey,
@@ -60,6 +61,7 @@ app.command("survey")(survey.survey)
 app.command("diagnose")(diagnose.diagnose)
 app.command("plan")(diagnose.plan)
 app.command("measure")(measure.measure)
+app.command("scale")(scale.scale)
 app.command("stage")(stage.stage)
 app.command("verify")(verify.verify)
 app.command("trace")(trace.trace)

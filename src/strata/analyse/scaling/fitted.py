@@ -26,7 +26,7 @@ from strata.model.estimate import Estimate
 
 PARAMETERS = 3
 LEAST_POINTS, LEAST_SPAN = 5, 4.0
-"""Different loads, and the times the largest is of the smallest: three parameters need two points more than they are."""
+"""Different loads, and times the largest is of the smallest: three parameters need two points more than they are."""
 MISFIT = 0.05
 """Root mean square of the points around the curve, as a share, from which it is not told."""
 CLEARLY = 2.0
@@ -109,8 +109,9 @@ class Fitted:
         return self.over(lambda c: c.most, unit)
 
     def limit_at(self) -> Estimate | None:
-        """N*: the load of the maximum."""
-        return self.over(lambda c: c.most_at, "1")
+        """N*: the load of the maximum, where it lies within reach of what was measured."""
+        reach = REACH * self.most_load
+        return self.over(lambda c: at if (at := c.most_at) is not None and at <= reach else None, "1")
 
     def knee(self) -> Estimate | None:
         """As `strata.analyse.scaling.knee.knee`."""

@@ -1,8 +1,8 @@
 """Where more load stops to be worth it: two points of a curve, and what each means.
 
-* **The knee**: from here on more than half of each added percent of load becomes waiting time and less than half becomes
-  rate. It is the load of the greatest power X ÷ R (Kleinrock 1979). Where the curve is the two asymptotic bounds
-  min(N·x₁, C), it is their corner N* = C ÷ x₁, which is C · R₀.
+* **The knee**: from here on more than half of each added percent of load becomes waiting time, and less than half
+  becomes rate. It is the load of the greatest power X ÷ R (Kleinrock 1979). Where the curve is the two asymptotic
+  bounds min(N·x₁, C), it is their corner N* = C ÷ x₁, which is C · R₀.
 * **Worth doubling up to**: the largest load at which twice of it still gains a stated share of the rate.
 """
 

@@ -22,6 +22,9 @@ import numpy as np
 from strata.analyse.scaling.least import Curve, least
 from strata.analyse.series.longrun import Floats
 
+NO_CROSSTALK = 1e-12
+"""β below which nothing of it can be told: its maximum would lie at a million of whatever the load is."""
+
 
 @dataclass(frozen=True)
 class Usl(Curve):
@@ -40,7 +43,7 @@ class Usl(Curve):
     @property
     def most_at(self) -> float | None:
         """N*, the load of the maximum; None where there is none at a load of 1 or more."""
-        if self.crosstalk <= 0 or self.contention >= 1:
+        if self.crosstalk <= NO_CROSSTALK or self.contention >= 1:
             return None
         at = math.sqrt((1 - self.contention) / self.crosstalk)
         return at if at >= 1 else None
