@@ -50,11 +50,9 @@ def _measured(run_id: str | None, store_url: str | None) -> MeasuredRun:
     assert found.run is not None, "what is in the store has an id"
     with opened(store_url) as store:
         run, cells = store.load_run(found.run), store.cells(found.run)
-    return (
-        MeasuredRun(run, cells, matrix=found)
-        if isinstance(found, MatrixResult)
-        else MeasuredRun(run, cells, scale=found)
-    )
+    if isinstance(found, MatrixResult):
+        return MeasuredRun(run, cells, matrix=found)
+    return MeasuredRun(run, cells, scale=found)
 
 
 def _judged(run_id: str | None, store_url: str | None) -> MeasuredRun:

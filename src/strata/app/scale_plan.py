@@ -69,8 +69,9 @@ def gain_of(text: str | None) -> float:
 
 def _check_what_if(text: str) -> None:
     name, equals, value = text.partition("=")
+    value, _, place = value.partition("@")
     try:
-        sound = bool(name.strip()) and equals == "=" and value.strip() != ""
+        sound = bool(name.strip()) and equals == "=" and value.strip() != "" and float(place or 1) > 0
         if sound and not value.strip().endswith(("s", "x")):
             sound = float(value) > 0
         elif sound and value.strip().endswith("x"):
@@ -80,7 +81,7 @@ def _check_what_if(text: str) -> None:
     except (ValueError, UsageError):
         sound = False
     if not sound:
-        why = "it is not NAME=VALUE with a number above 0, a factor (2x) or a time (500us)"
+        why = "it is not NAME=VALUE[@N] with a number above 0, a factor (2x) or a time (500us)"
         raise UsageError("cannot use --what-if", text, why, "for example --what-if cores=2x --what-if iodepth=256")
 
 

@@ -47,7 +47,9 @@ def _points(table: Table, name: str, course: object) -> Iterator[ScalePoint]:
     for p in course.points:
         size = p.row.figures.get("size")
         bytes_printed = "iops" not in p.row.figures and "rate" in p.row.figures
-        iops = p.rate / size.base if bytes_printed and size is not None else p.rate
+        printed = p.row.figures.get("rate" if bytes_printed else "iops")
+        rate = p.rate if printed is None else printed.base
+        iops = rate / size.base if bytes_printed and size is not None else rate
         outstanding = p.row.figures.get("outstanding")
         spread = 0.0 if stated is None else stated.base
         yield ScalePoint(
@@ -63,7 +65,7 @@ def _points(table: Table, name: str, course: object) -> Iterator[ScalePoint]:
                     (
                         Busy(
                             name=resource, of=named(resource), share=share, servers=1.0,
-                            demand_ns=Estimate(value=share / iops * units.NS_PER_S, low=None, high=None, n=1, unit="ns"),
+                            demand_ns=_estimate(share / iops * units.NS_PER_S, 0.0, "ns"),
                         )
                         for resource, share in p.used.items() if share > 0
                     ),

@@ -34,7 +34,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "scale": (
         ("strata scale file:/mnt/new.dat --over iodepth", "how far the rate follows the queue depth"),
         (
-            "strata scale nbd://host/export --over threads --what-if limit=2x --html scale.html",
+            "strata scale nbd://host/export --over threads --what-if limit=2x",
             "what limits it, and what twice the limit would bring",
         ),
     ),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strata.cli import common, completion, tables
+from strata.cli.bundle import Bundle
 from strata.cli.bundles import Filed, Kept, Output, Pages, WorkloadWords
 from strata.errors import Exit, UsageError
 from strata.schemes import BRIEFLY
@@ -18,41 +19,55 @@ if TYPE_CHECKING:
     from strata.model.scale import ScaleResult
 
 
+class Swept(Bundle):
+    """What grows, for how long, and what is asked of the curve."""
+
+    over: Annotated[str, typer.Option(help="What grows: iodepth, threads (numjobs), bs or range.")] = "iodepth"
+    points: Annotated[
+        str | None,
+        typer.Option(help="Values to start with, e.g. 1,2,4,8 (default: doublings); more are added at the knee."),
+    ] = None
+    budget: Annotated[str | None, typer.Option(help="Time for the whole sweep (default 1m).")] = None
+    until: Annotated[
+        str | None, typer.Option(help="Interval of a point's mean at which it needs no more time (default 3%).")
+    ] = None
+    worth: Annotated[
+        str | None, typer.Option(help="Gain of a doubling below which it is not worth it (default 20%).")
+    ] = None
+    open_loop: Annotated[
+        bool, typer.Option("--open-loop/--no-open-loop", help="Add fixed arrival rates below, at and above the limit.")
+    ] = True
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Predict a change: NAME=VALUE[@N], e.g. iodepth=256, limit=2x or delay=500us@4 (at 4); repeatable."
+        ),
+    ] = None
+
+
+class ReadPoints(Bundle):
+    """Where the points come from if nothing is measured."""
+
+    table: Annotated[Path | None, typer.Option(help="Read the points from a table (CSV, TSV); nothing runs.")] = None
+    column: common.Columns = None
+    run: Annotated[
+        str | None, typer.Option(help="Read the points from this run; nothing runs.", autocompletion=completion.runs)
+    ] = None
+
+
 def scale(
     context: typer.Context,
     words: WorkloadWords,
     placed: Filed,
     output: Output,
     kept: Kept,
+    swept: Swept,
+    read: ReadPoints,
     where: Annotated[
         str | None,
         typer.Argument(
             help=f"An endpoint ({BRIEFLY}), a directory, or a stack file.", autocompletion=completion.endpoints
         ),
-    ] = None,
-    over: Annotated[str, typer.Option(help="What grows: iodepth, threads (numjobs), bs or range.")] = "iodepth",
-    points: Annotated[
-        str | None,
-        typer.Option(help="Values to start with, e.g. 1,2,4,8 (default: doublings); more are added at the knee."),
-    ] = None,
-    budget: Annotated[str | None, typer.Option(help="Time for the whole sweep (default 1m).")] = None,
-    until: Annotated[
-        str | None, typer.Option(help="Interval of a point's mean at which it needs no more time (default 3%).")
-    ] = None,
-    worth: Annotated[
-        str | None, typer.Option(help="Gain of a doubling below which it is not worth it (default 20%).")
-    ] = None,
-    open_loop: Annotated[
-        bool, typer.Option("--open-loop/--no-open-loop", help="Add fixed arrival rates below, at and above the limit.")
-    ] = True,
-    what_if: Annotated[
-        list[str] | None,
-        typer.Option(help="Predict a change: NAME=VALUE, e.g. iodepth=256, limit=2x or delay=500us; repeatable."),
-    ] = None,
-    table: Annotated[Path | None, typer.Option(help="Read the points from a table (CSV, TSV); nothing runs.")] = None,
-    column: common.Columns = None,
-    run: Annotated[
-        str | None, typer.Option(help="Read the points from this run; nothing runs.", autocompletion=completion.runs)
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run: WHERE is its id (default: the newest).")
@@ -64,19 +79,19 @@ def scale(
     Points are interleaved in rounds, and added where the curve bends. Every point is stored and can be resumed.
     """
     output.check()
-    way = tables.way_of(table=table is not None, run=run is not None, resume=resume)
+    way = tables.way_of(table=read.table is not None, run=read.run is not None, resume=resume)
     tables.SCALE.check(context, way)
-    asked = tuple(what_if or ())
-    if table is not None:
+    asked = tuple(swept.what_if or ())
+    if read.table is not None:
         from strata.app.scale_plan import gain_of
         from strata.app.scale_table import scale_table
 
-        publish(scale_table(table, common.columns(column), asked, gain_of(worth)), output)
+        publish(scale_table(read.table, common.columns(read.column), asked, gain_of(swept.worth)), output)
         return Exit.FINE
-    if run is not None:
+    if read.run is not None:
         from strata.app.scale import scale_again
 
-        publish(scale_again(run, output.store, asked), output)
+        publish(scale_again(read.run, output.store, asked), output)
         return Exit.FINE
     if resume:
         return _resume(where, output, destructive)
@@ -90,7 +105,8 @@ def scale(
     given = {name: value for name, value in words.given.items() if name != "rw" or value}
     base = workload_from_words(**given, seed=placed.seed)
     ask = ask_of(
-        over, points, budget, until, worth, open_loop=open_loop, what_if=asked, size=common.size(placed.size)
+        swept.over, swept.points, swept.budget, swept.until, swept.worth, open_loop=swept.open_loop, what_if=asked,
+        size=common.size(placed.size),
     )  # fmt: skip
     with common.display(output.progress) as emit:
         result = measure_scale(understood(where), ask, base, _options(placed, kept, output), emit, destructive)

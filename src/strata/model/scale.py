@@ -1,4 +1,4 @@
-"""How a rate follows one growing load: what was asked, the points, the curve of each layer, and what a change brings."""
+"""How a rate follows a growing load: what was asked, points, the curve of each layer, and what a change brings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep for the terminal and as Markdown: the points of each layer, its curve, open loops, and what a change brings."""
+"""A sweep for the terminal and as Markdown: points, the curve of each layer, open loops, and what a change brings."""
 
 from __future__ import annotations
 

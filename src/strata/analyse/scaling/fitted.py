@@ -56,7 +56,7 @@ class LoadPoint:
 
 
 @dataclass(frozen=True)
-class Refused:
+class NoCurve:
     """No curve is told."""
 
     why: str
@@ -122,11 +122,11 @@ class Fitted:
         return self.over(lambda c: worth_doubling(c, share, self.least_load, REACH * self.most_load), "1")
 
 
-def fitted(points: Sequence[LoadPoint], *, seed: int = 1, draws: int = DRAWS) -> Fitted | Refused:
+def fitted(points: Sequence[LoadPoint], *, seed: int = 1, draws: int = DRAWS) -> Fitted | NoCurve:
     """The curve of these points; loads may come in any order, each once."""
     series = tuple(sorted((p for p in points if p.rate > 0 and p.load > 0), key=lambda p: p.load))
     if refused := _too_little(series):
-        return Refused(refused)
+        return NoCurve(refused)
     n, x = (np.array([getattr(p, name) for p in series], dtype=float) for name in ("load", "rate"))
     own = np.array([p.error for p in series], dtype=float)
     errors = np.hypot(own, LEAST_ERROR) * x
@@ -139,7 +139,7 @@ def fitted(points: Sequence[LoadPoint], *, seed: int = 1, draws: int = DRAWS) ->
         form, curve, left = Form.PLATEAU, plateau, off[1]
     rms = float(np.sqrt(np.mean(left**2)))
     if rms > max(MISFIT, 2.5 * float(np.median(own))):
-        return Refused(_neither(series, rms))
+        return NoCurve(_neither(series, rms))
     return Fitted(form, curve, _drawn(curve, n, own, left, draws, seed), rms, series)
 
 

@@ -27,7 +27,7 @@ DEEPEST = 1024
 
 
 @dataclass(frozen=True)
-class Station:
+class QueueStation:
     """``demand``: seconds of it for each I/O; ``servers``: how many of them at once."""
 
     name: str
@@ -44,7 +44,7 @@ class Station:
 class Network:
     """``delay`` in seconds."""
 
-    stations: tuple[Station, ...]
+    stations: tuple[QueueStation, ...]
     delay: float = 0.0
 
     @property
@@ -77,7 +77,7 @@ class Network:
         return at[0] + (n - low) * (at[1] - at[0])
 
 
-def _station(s: Station, n: int) -> Floats:
+def _station(s: QueueStation, n: int) -> Floats:
     """ln of Dᵏ ÷ Π min(j, m), for k = 0..n."""
     k = np.arange(1, n + 1)
     steps = math.log(max(s.demand, 1e-300)) - np.log(np.minimum(k, max(s.servers, 1.0)))

@@ -9,7 +9,7 @@ import numpy as np
 from strata import units
 from strata.analyse.scaling import whatif
 from strata.analyse.scaling.busy import busy_of, saturated
-from strata.analyse.scaling.fitted import Fitted, LoadPoint, Refused, fitted
+from strata.analyse.scaling.fitted import Fitted, LoadPoint, NoCurve, fitted
 from strata.analyse.scaling.network import Network
 from strata.analyse.scaling.plateau import Plateau
 from strata.analyse.scaling.usl import Usl
@@ -119,17 +119,17 @@ def load_points(points: Sequence[ScalePoint], axis: Axis) -> list[LoadPoint]:
     return found
 
 
-def fit_of(points: Sequence[ScalePoint], axis: Axis) -> Fitted | Refused:
+def fit_of(points: Sequence[ScalePoint], axis: Axis) -> Fitted | NoCurve:
     """The curve of one layer's points."""
     if axis is Axis.RANGE:
-        return Refused("the working set is no load: the points tell where a cache ends, and no curve is drawn")
+        return NoCurve("the working set is no load: the points tell where a cache ends, and no curve is drawn")
     return fitted(load_points(points, axis))
 
 
-def curve_of(layer: str, points: Sequence[ScalePoint], ask: ScaleAsk, found: Fitted | Refused) -> ScaleCurve:
+def curve_of(layer: str, points: Sequence[ScalePoint], ask: ScaleAsk, found: Fitted | NoCurve) -> ScaleCurve:
     """As it is reported, in values of the axis."""
     unit = "B/s" if ask.axis is Axis.BS else "IOPS"
-    if isinstance(found, Refused):
+    if isinstance(found, NoCurve):
         return ScaleCurve(layer=layer, refused=found.why, rate_unit=unit)
     per = _per(points, ask.axis)
     knee = found.knee()
@@ -211,18 +211,21 @@ def _slope(x: Floats, y: Floats) -> tuple[float, float, float] | None:
     return (slope, error / slope, rest) if slope > TOLD * error else None
 
 
-def what_if(asked: str, layer: str, points: Sequence[ScalePoint], ask: ScaleAsk, found: Fitted | Refused) -> WhatIf:
-    """One change at one layer: ``NAME=VALUE``, where VALUE is a number or ``2x``."""
+def what_if(asked: str, layer: str, points: Sequence[ScalePoint], ask: ScaleAsk, found: Fitted | NoCurve) -> WhatIf:
+    """One change at one layer: ``NAME=VALUE``, where VALUE is an amount or ``2x``; ``@N`` behind it: at that value of
+    the axis, and not at the largest that was measured."""
     name, _, text = asked.partition("=")
+    text, _, place = text.partition("@")
     name = name.strip().lower()
-    if isinstance(found, Refused):
+    if isinstance(found, NoCurve):
         return WhatIf(asked=asked, layer=layer, refused=f"there is no curve to predict from: {found.why}")
     if not ask.axis.load:
         return WhatIf(asked=asked, layer=layer, refused=f"a sweep over {ask.axis.value} has no load to predict from")
     per, last = _per(points, ask.axis), points[-1]
+    at = float(place) * per if place else float(last.outstanding)
     if name == ask.axis.value:
         value = _amount(text, float(last.value))
-        made = whatif.at_load(found, value * per, float(last.outstanding))
+        made = whatif.at_load(found, value * per, at)
         rests = f"the curve over {ask.axis.value}, {found.form.value}, rms {units.percent(found.rms)}"
         rests += f"; {value:g} was not measured and lies beyond the largest value" if made.beyond else ""
         return _told(asked, layer, made, per, rests)
@@ -232,7 +235,7 @@ def what_if(asked: str, layer: str, points: Sequence[ScalePoint], ask: ScaleAsk,
     if name not in known:
         return WhatIf(asked=asked, layer=layer, refused=f"{name} has no measured demand here: {', '.join(known)} have")
     factor = _factor(name, text, network, demands)
-    made = whatif.with_change(found, demands, name, factor, float(last.outstanding))
+    made = whatif.with_change(found, demands, name, factor, at)
     each = [f"{d.name} {units.duration(d.seconds * 1e9)} on {d.servers:g}" for d in demands.each]
     if any(s.name == whatif.LIMIT for s in network.stations):
         each.append(f"a limit of {units.count(network.most)} IOPS that no counter names")
@@ -243,7 +246,7 @@ def what_if(asked: str, layer: str, points: Sequence[ScalePoint], ask: ScaleAsk,
     return _told(asked, layer, made, per, rests)
 
 
-def _told(asked: str, layer: str, made: whatif.Outcome, per: float, rests: str) -> WhatIf:
+def _told(asked: str, layer: str, made: whatif.ChangeGain, per: float, rests: str) -> WhatIf:
     return WhatIf(
         asked=asked, layer=layer, load=made.load / per, now=made.now, rate=made.rate, gain=made.gain, rests_on=rests
     )

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from strata.analyse.scaling.fitted import Fitted
-from strata.analyse.scaling.network import Network, Station
+from strata.analyse.scaling.network import Network, QueueStation
 from strata.analyse.scaling.plateau import Plateau
 from strata.model.estimate import Estimate
 
@@ -56,7 +56,7 @@ class Demands:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ChangeGain:
     """``rate`` at ``load`` after the change, ``now`` before it; ``gain`` is their ratio. ``full``: what then is."""
 
     load: float
@@ -76,11 +76,11 @@ def network_of(fitted: Fitted, demands: Demands, *, budget: bool = False) -> Net
     """
     most = fitted.curve.most or fitted.curve.rate(fitted.most_load)
     alone = 1 / fitted.curve.first
-    stations = [Station(d.name, d.seconds, d.servers) for d in demands.each]
+    stations = [QueueStation(d.name, d.seconds, d.servers) for d in demands.each]
     rest = alone - sum(s.demand for s in stations)
     if not any(d.used(most) >= FULL for d in demands.each):
         takes = NO_TIME if budget else min(1 / most, max(rest, NO_TIME))
-        stations.append(Station(LIMIT, takes, most * takes))
+        stations.append(QueueStation(LIMIT, takes, most * takes))
         rest -= takes
     return Network(tuple(stations), max(0.0, rest))
 
@@ -97,22 +97,22 @@ def changed(network: Network, name: str, factor: float, apart: Mapping[str, floa
     return replace(network, stations=stations)
 
 
-def _more(s: Station, factor: float) -> Station:
+def _more(s: QueueStation, factor: float) -> QueueStation:
     """Of a limit that is passed one at a time, more of it is a faster one; of all others more is more servers."""
     if s.name == LIMIT and s.demand > NO_TIME:
         return replace(s, demand=s.demand / factor)
     return replace(s, servers=s.servers * factor)
 
 
-def at_load(fitted: Fitted, load: float, now: float) -> Outcome:
+def at_load(fitted: Fitted, load: float, now: float) -> ChangeGain:
     """Another load, on the curve."""
     rate, before = fitted.at(load), fitted.at(now)
     gain = fitted.over(lambda c: c.rate(load) / c.rate(now), "ratio")
     assert gain is not None, "a curve has a rate everywhere"
-    return Outcome(load, before, _wider(rate), _wider(gain), None, load > fitted.most_load)
+    return ChangeGain(load, before, _wider(rate), _wider(gain), None, load > fitted.most_load)
 
 
-def with_change(fitted: Fitted, demands: Demands, name: str, factor: float, load: float, seed: int = 1) -> Outcome:
+def with_change(fitted: Fitted, demands: Demands, name: str, factor: float, load: float, seed: int = 1) -> ChangeGain:
     """So many times as much of one resource, at ``load``. Raises `KeyError` for one that has no demand."""
     rng = np.random.default_rng(seed)
     gains, exact, after = [], [], None
@@ -132,7 +132,7 @@ def with_change(fitted: Fitted, demands: Demands, name: str, factor: float, load
         value=now.value * value, low=now.value * gain.low, high=now.value * gain.high, n=gain.n, unit="IOPS"
     )
     most = fitted.curve.most or math.inf
-    return Outcome(load, now, rate, gain, after.fullest, after.most > 1.05 * most)
+    return ChangeGain(load, now, rate, gain, after.fullest, after.most > 1.05 * most)
 
 
 def _drawn(

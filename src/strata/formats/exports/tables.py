@@ -42,7 +42,8 @@ class MeasuredRun:
     def analysis(self) -> Analysis:
         """Raises `UsageError` for a matrix or a sweep, which has none."""
         if self.analysed is None:
-            why = f"it is a {'matrix' if self.scale is None else 'sweep'}, which has runs, cells, rounds and intervals only"
+            what = "matrix" if self.scale is None else "sweep"
+            why = f"it is a {what}, which has runs, cells, rounds and intervals only"
             raise UsageError("cannot export", self.run.id, why, "strata export csv RUN --table rounds")
         return self.analysed
 

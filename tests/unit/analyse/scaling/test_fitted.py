@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from strata.analyse.scaling.fitted import Fitted, Form, LoadPoint, Refused, fitted
+from strata.analyse.scaling.fitted import Fitted, Form, LoadPoint, NoCurve, fitted
 from strata.analyse.scaling.knee import knee, worth_doubling
 from strata.analyse.scaling.plateau import Plateau
 from strata.analyse.scaling.usl import Usl
@@ -24,7 +24,7 @@ def capped(alone: float, limit: float, noise: float = 0.01, seed: int = 1) -> li
     return [min(n * alone, limit) * float(np.exp(noise * rng.standard_normal())) for n in LOADS]
 
 
-def of(found: Fitted | Refused) -> Fitted:
+def of(found: Fitted | NoCurve) -> Fitted:
     assert isinstance(found, Fitted), found
     return found
 
@@ -70,7 +70,7 @@ def test_intervals_cover_the_limit_and_the_knee() -> None:
 )
 def test_what_no_curve_draws_is_refused_with_a_reason(series: list[LoadPoint], why: str) -> None:
     found = fitted(series)
-    assert isinstance(found, Refused) and why in found.why
+    assert isinstance(found, NoCurve) and why in found.why
 
 
 def test_a_knee_that_was_not_reached_has_no_value() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from strata.analyse.scaling.fitted import Fitted, LoadPoint, fitted
-from strata.analyse.scaling.network import Network, Station
+from strata.analyse.scaling.network import Network, QueueStation
 from strata.analyse.scaling.whatif import DELAY, LIMIT, Demand, Demands, at_load, network_of, with_change
 
 LOADS = (1, 2, 4, 8, 16, 32, 64)
@@ -24,12 +24,12 @@ def recursion(demands: list[float], delay: float, n: int) -> float:
 
 @pytest.mark.parametrize("n", [1, 2, 7, 40, 300])
 def test_the_convolution_gives_what_the_recursion_gives(n: int) -> None:
-    network = Network((Station("a", 0.001), Station("b", 0.0004), Station("c", 0.0009)), 0.003)
+    network = Network((QueueStation("a", 0.001), QueueStation("b", 0.0004), QueueStation("c", 0.0009)), 0.003)
     assert network.exact(n) == pytest.approx(recursion([0.001, 0.0004, 0.0009], 0.003, n), rel=1e-9)
 
 
 def test_servers_are_between_one_and_none_that_is_waited_for() -> None:
-    one, four, many = (Network((Station("a", 0.004, m),), 0.001) for m in (1.0, 4.0, 1000.0))
+    one, four, many = (Network((QueueStation("a", 0.004, m),), 0.001) for m in (1.0, 4.0, 1000.0))
     assert one.exact(8) < four.exact(8) < many.exact(8) == pytest.approx(8 / 0.005, rel=1e-6)
     assert four.exact(200) == pytest.approx(1000, rel=1e-6) and four.bound(3) == pytest.approx(600)
 

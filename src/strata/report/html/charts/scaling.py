@@ -54,7 +54,7 @@ def scaling(
         drawn.append(
             svg.dot(at, y(e.value), svg.layer_class(1), svg.title(" ".join(scale_text.what_if_lines(answer, axis))))
         )
-        drawn.append(svg.text(at - 6, y(e.value) - 6, f"if {answer.asked}", "figure", "end"))
+        drawn.append(svg.text(at + 4, y(min(e.high or e.value, high)) - 6, f"if {answer.asked}", "figure", "end"))
     said = "; ".join(scale_text.curve_lines(curve, axis))
     return svg.picture(ident, f"{curve.layer} over {axis.value}", said, WIDTH, HEIGHT, *drawn)
 
