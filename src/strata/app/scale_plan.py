@@ -26,6 +26,7 @@ USUAL = {Axis.IODEPTH: (1, 128), Axis.THREADS: (1, 32), Axis.BS: (4 * units.KIB,
 RANGE_LEAST = 16 * units.MIB
 MOST_VALUES = 40
 EXAMPLE = "for example: strata scale file:/mnt/new.dat --over iodepth --points 1,2,4,8,16,32,64"
+TARGET = 0.02
 RAMP_S, SHORTEST_S, LONGEST_S = 0.15, 0.2, 3.0
 OVERHEAD_S = 0.15
 """A point's time beside ramp and measurement: open, sample, commit. No measurement: an allowance."""
@@ -49,7 +50,7 @@ def ask_of(
         _check_what_if(one)
     return ScaleAsk(
         axis=axis, values=_values(axis, points, size), budget_s=budget_s,
-        target=0.03 if until is None else half_width(until), worth=gain_of(worth), open_loop=open_loop and axis.load,
+        target=TARGET if until is None else half_width(until), worth=gain_of(worth), open_loop=open_loop and axis.load,
         what_if=what_if,
     )  # fmt: skip
 

@@ -29,7 +29,7 @@ class Swept(Bundle):
     ] = None
     budget: Annotated[str | None, typer.Option(help="Time for the whole sweep (default 1m).")] = None
     until: Annotated[
-        str | None, typer.Option(help="Interval of a point's mean at which it needs no more time (default 3%).")
+        str | None, typer.Option(help="Interval of a point's mean at which it needs no more time (default 2%).")
     ] = None
     worth: Annotated[
         str | None, typer.Option(help="Gain of a doubling below which it is not worth it (default 20%).")

@@ -163,7 +163,7 @@ _ASKED = SHOWN | _names("what_if worth")
 
 SCALE = Usages({
     (SWEEP,): _ASKED | KEPT | PLACED | WORKLOAD | _names("keep over points budget until open_loop destructive"),
-    (TABLE,): _ASKED | _names("table column"),
+    (TABLE,): (_ASKED | _names("table column")) - {"store", "progress"},
     (LIKE,): (SHOWN | _names("what_if run")) - {"progress"},
     (RESUME,): SHOWN | _names("where resume destructive"),
 })  # fmt: skip

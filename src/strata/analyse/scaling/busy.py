@@ -1,13 +1,13 @@
 """What is busiest at a point, from its counters, and what is full at the knee: named, or said to be unknown.
 
 A share names a resource only where it is one that fills: all CPUs of a node, one thread of a server, a CPU quota, the
-load generator. A device that is busy all the time may serve more at once, so it is named only where its queue grew with
-the load beyond the knee.
+load generator. A device that is busy all the time may serve more at once, so it is never named for that alone; what was
+looked at is said beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from strata import units
 from strata.analyse import counters
@@ -23,8 +23,9 @@ HELD_BACK = 0.5
 """Of the periods of a CPU quota: held back in half of them, it is used up whenever there is work."""
 GENERATOR = "generator"
 DEVICE = "device"
-QUEUES = 1.5
-"""Times that the queue of a device grows from the knee to twice the load, where it is what is waited for."""
+CORES = "cores"
+OURS = 0.5
+"""Of the use of a node's CPUs, from which on the I/Os fill them and not others."""
 
 
 def busy_of(summary: CellSummary, rounds: Sequence[CellResult], ceiling: float | None) -> tuple[Busy, ...]:
@@ -45,7 +46,7 @@ def _all(whole: Resources, each: Sequence[Resources]) -> Iterator[Busy]:
         at = "" if p.node is None else f"@{p.node}"
         of = f"the CPUs of {p.node}" if p.node else "this machine's CPUs"
         same = [q.demand_ns for one in each for q in one.processors if q.node == p.node]
-        yield Busy(name=f"cores{at}", of=of, share=p.busy, servers=float(p.count), demand_ns=_demand(same))
+        yield Busy(name=f"{CORES}{at}", of=of, share=p.busy, servers=float(p.count), demand_ns=_demand(same))
     for s in whole.servers:
         if s.cores < 0.01:
             continue
@@ -66,6 +67,13 @@ def _all(whole: Resources, each: Sequence[Resources]) -> Iterator[Busy]:
             yield Busy(name=f"{DEVICE}@{disk.name}", of=f"device {disk.name}", share=disk.busy, demand_ns=_demand(same))
 
 
+def _of_others(b: Busy, iops: float, ours: Mapping[str, float]) -> bool:
+    """Whether the CPUs of a node are full of what is not ours."""
+    if not b.name.startswith(CORES) or b.servers is None:
+        return False
+    return ours.get(b.name, 0.0) * iops / b.servers < OURS * b.share
+
+
 def _server(name: str) -> str:
     return "server@" + name.replace(" ", "-")
 
@@ -84,8 +92,9 @@ def _demand(values: Sequence[float | None]) -> Estimate | None:
     return estimate(known, "ns") if known else None
 
 
-def saturated(points: Sequence[ScalePoint], knee: float | None) -> Saturated:
-    """What is full in the points from the knee on. ``points`` by load."""
+def saturated(points: Sequence[ScalePoint], knee: float | None, ours: Mapping[str, float]) -> Saturated:
+    """What is full in the points from the knee on. ``points`` by load; ``ours``: seconds of a resource that each I/O
+    asks, where its use follows the rate."""
     if knee is None:
         return Saturated(name=None, says="the knee was not reached, so nothing is saturated")
     past = [p for p in points if p.outstanding >= knee] or list(points[-1:])
@@ -93,10 +102,15 @@ def saturated(points: Sequence[ScalePoint], knee: float | None) -> Saturated:
         return Saturated(name=None, says="nothing was measured at the knee")
     # Full at the knee itself would be full to the half: the last point is where it shows.
     last = past[-1]
-    named = [b for b in last.busy if b.share >= FULL and not b.name.startswith(DEVICE)]
+    full = [b for b in last.busy if b.share >= FULL and not b.name.startswith(DEVICE)]
+    named = [b for b in full if not _of_others(b, last.iops.value, ours)]
     if named:
         first = named[0]
         return Saturated(name=first.name, says=f"{first.of}: {units.percent(first.share)} in use", share=first.share)
+    if full:
+        of = full[0].of
+        text = f"unknown: {of} are in use to {units.percent(full[0].share)}, but that does not follow the rate: other "
+        return Saturated(name=None, says=text + "programs use them, and every figure here is lower for it")
     device = next((b for b in last.busy if b.share >= FULL and b.name.startswith(DEVICE)), None)
     looked = ", ".join(f"{b.of} {units.percent(b.share)}" for b in last.busy[:4]) or "no counter was read"
     text = f"unknown: nothing that was counted is full ({looked})"

@@ -133,6 +133,7 @@ def curve_of(layer: str, points: Sequence[ScalePoint], ask: ScaleAsk, found: Fit
         return ScaleCurve(layer=layer, refused=found.why, rate_unit=unit)
     per = _per(points, ask.axis)
     knee = found.knee()
+    ours = {d.name: d.seconds for d in demands_of(points).each}
     loads = np.geomspace(found.least_load, 1.5 * found.most_load, BAND)
     band = [(float(n), found.at(float(n), unit)) for n in loads]
     return ScaleCurve(
@@ -146,7 +147,7 @@ def curve_of(layer: str, points: Sequence[ScalePoint], ask: ScaleAsk, found: Fit
         knee=_scaled(knee, per),
         worth=_scaled(found.worth_doubling(ask.worth), per),
         beyond=knee is None or knee.value > found.most_load,
-        saturated=saturated(points, None if knee is None else knee.value) if ask.axis.load else None,
+        saturated=saturated(points, None if knee is None else knee.value, ours) if ask.axis.load else None,
         band=tuple((n / per, e.value, _end(e.low, e), _end(e.high, e)) for n, e in band),
     )
 
