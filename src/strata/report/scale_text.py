@@ -106,7 +106,7 @@ def curve_lines(curve: ScaleCurve, axis: Axis) -> list[str]:
         out.append(f"Knee: not reached: up to {axis.value} {_last(curve, axis)} more load is more rate")
     else:
         where = "; it lies beyond what was measured" if curve.beyond else ""
-        out.append(f"Knee: {axis.value} {between(curve.knee, axis)}: more of it is more waiting than rate{where}")
+        out.append(f"Knee: {axis.value} {between(curve.knee, axis)}: more of it is more time than rate{where}")
     if curve.limit is not None:
         note = " (extrapolated: nothing that large was measured)" if curve.beyond else ""
         at = (

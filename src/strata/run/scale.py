@@ -41,9 +41,9 @@ BENDS = (0.5, 0.71, 1.0, 1.41, 2.0)
 """Of the knee that the ladder shows: where points are added."""
 APART = 1.15
 """Times that two neighbours differ at least; nearer ones would say the same."""
-OPEN_SHARES = (0.5, 0.8, 0.9, 1.0, 1.1)
+OPEN_SHARES = (0.5, 0.8, 0.9, 1.0, 1.2)
 """Of the fitted limit: arrivals below, at and beyond it."""
-OPEN_ROUNDS = 2
+OPEN_ROUNDS = 3
 OPEN_PART = 0.2
 """Of the budget, for the open loops."""
 OPEN_DEPTH = 256

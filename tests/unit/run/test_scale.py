@@ -96,7 +96,7 @@ def test_the_ladder_is_followed_by_points_at_the_knee_and_every_point_has_its_ro
 def test_open_loops_lie_around_the_limit() -> None:
     sweep, _, _ = carried(ask_for(), capped)
     asked = sorted(c.workload.arrival.iops for c in sweep.plan.cells if isinstance(c.workload.arrival, OpenLoop))
-    assert asked[0] == pytest.approx(1500, rel=0.03) and asked[-1] == pytest.approx(3300, rel=0.03)
+    assert asked[0] == pytest.approx(1500, rel=0.03) and asked[-1] == pytest.approx(3600, rel=0.03)
     assert not any("iops" in r.cell for r in carried(ask_for(open_loop=False), capped)[1])
 
 

@@ -87,7 +87,7 @@ def _marks(curve: ScaleCurve, axis: Axis, x: svg.Scale, y: svg.Scale, limit: flo
         found.append(svg.line(LEFT, y(limit), RIGHT, y(limit), "link"))
         assert curve.limit is not None
         words = figures.amount(curve.limit.value, curve.limit.unit)
-        found.append(svg.text(LEFT + 8, y(limit) - 6, f"limit {words}", "figure"))
+        found.append(svg.text(RIGHT - 4, y(limit) + 18, f"limit {words}", "figure", "end"))
     if curve.knee is not None and not curve.beyond:
         at = x(curve.knee.value)
         found.append(svg.line(at, TOP, at, BOTTOM, "link"))
