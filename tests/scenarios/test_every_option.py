@@ -37,6 +37,8 @@ USE_CASES = {
     "imports": ("import_paths",),
     "emit": ("emit",),
     "stage": ("state_of", "measure_stage"),
+    "scale": ("measure_scale", "resume_scale", "scale_again"),
+    "scale_table": ("scale_table",),
     "export": ("export",),
     "schemas": ("schema",),
     "survey": ("survey_path", "compare_surveys"),
@@ -77,8 +79,8 @@ VALUES = {
     "margin": "3%", "between_runs": "3%", "column": "BW=rate [MiB/s]", "max_events": "2000", "against": "other",
     "rwmixread": "70", "numjobs": "3", "iodepth": "3", "dedupe_percentage": "20", "buffer_compress_percentage": "20",
     "from_trace": "fio --name=a --rw=read --bs=4k", "seed": "77", "service_threads": "3", "since": "7d",
-    "settings": "fs=xfs", "clients": "3", "nodes": "tcp://127.0.0.1:7",
-    "rounds": "7", "table": "rounds", "layer": "disk",
+    "settings": "fs=xfs", "clients": "3", "nodes": "tcp://127.0.0.1:7", "rounds": "7", "table": "rounds", "layer": "disk", "over": "threads", "points": "1,2,4,8,16",
+    "worth": "30%", "what_if": "limit=2x",
 }  # fmt: skip
 """Values that each option can have, and that are no default. Others: a number, or a new file."""
 
@@ -193,6 +195,12 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
         (T.LIKE,): "fio /t --run r",
     },
     "survey": {(T.SURVEYED,): "{dir}", (T.COMPARED,): "--compare {dir} {dir}"},
+    "scale": {
+        (T.SWEEP,): "null:",
+        (T.TABLE,): "--table {table}",
+        (T.LIKE,): "--run r",
+        (T.RESUME,): "--resume",
+    },
     "stage": {(T.STATE,): "stack.toml", (T.MEASURED,): "stack.toml --measure"},
     "node trust": {(T.MAKE,): "n1", (T.CHECK,): "--check"},
     "check": {(T.FIGURES,): "{table}", (T.STORED,): "run"},
@@ -264,10 +272,15 @@ def run(command: str, line: str, more: list[str], words: dict[str, str]) -> tupl
 
 
 def unfinished_of(monkeypatch: pytest.MonkeyPatch, command: str, way: tuple[str, ...]) -> None:
+    if command == "scale":
+        from types import SimpleNamespace
+
+        run = SimpleNamespace(id="x", plan=SimpleNamespace(scale=object()))
+        monkeypatch.setattr("strata.app.diagnose.unfinished", lambda *_: run)
     if command == "measure" and way[0] == T.RESUME:
         from types import SimpleNamespace
 
-        plan = SimpleNamespace(matrix=object() if way[1] == T.MATRIX else None)
+        plan = SimpleNamespace(matrix=object() if way[1] == T.MATRIX else None, scale=None)
         run = SimpleNamespace(id="x", plan=plan)
         monkeypatch.setattr("strata.app.diagnose.unfinished", lambda *_: run)
 

@@ -23,9 +23,9 @@ def check_file(path: Path, columns: Mapping[str, str] | None = None, plan: Path 
 
     Raises `UsageError` where the file cannot be read or understood.
     """
-    table = _read(path, columns or {})
+    table = read_figures(path, columns or {})
     if plan is not None:
-        planned = _read(plan, {})
+        planned = read_figures(plan, {})
         rows = tuple(r.model_copy(update={"role": Role.PLANNED}) for r in planned.rows)
         table = table.model_copy(update={"rows": table.rows + rows})
     return _checked(table, str(path))
@@ -70,7 +70,8 @@ def check_run(run_id: str | None, store_url: str | None) -> Checked:
     return Checked(source=run.id, rows=len(seen.cells), laws=every, asked=told.asked, flags=told.flags)
 
 
-def _read(path: Path, columns: Mapping[str, str]) -> Table:
+def read_figures(path: Path, columns: Mapping[str, str]) -> Table:
+    """A table, or another tool's result as one. Raises `UsageError` where it cannot be read or understood."""
     text = read_text(path, "cannot read", TABLE_MOST, "give a CSV or TSV table in UTF-8, or a fio result")
     if '"schema": "strata.' in text[:200]:
         raise UsageError("cannot read", str(path), "it is Strata's own document", "give the run: strata check RUN")

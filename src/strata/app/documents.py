@@ -13,16 +13,20 @@ from strata.host.untrusted import read_text
 from strata.model.base import Value
 from strata.model.compared import ComparedRuns
 from strata.model.matrix import MatrixResult
+from strata.model.scale import ScaleResult
 from strata.model.survey import Survey
 from strata.parsing import Malformed, json_of
 from strata.report.json_ import SCHEMA, SURVEY_SCHEMA, Document
 
-Kept = Document | MatrixResult | OneResult | ComparedRuns | Survey
+Kept = Document | MatrixResult | ScaleResult | OneResult | ComparedRuns | Survey
 """What a JSON document of ours is."""
 
 _KINDS: dict[str, type[Value]] = {
     SCHEMA: Document,
-    **{kind.model_fields["schema_version"].default: kind for kind in (OneResult, MatrixResult, ComparedRuns)},
+    **{
+        kind.model_fields["schema_version"].default: kind
+        for kind in (OneResult, MatrixResult, ScaleResult, ComparedRuns)
+    },
     SURVEY_SCHEMA: Survey,
 }
 _BYTES_MOST = 64 * units.MIB

@@ -12,6 +12,7 @@ from strata.app.outputs import Seal, new_folder, write_output
 from strata.errors import InconclusiveError
 from strata.formats.exports import Export, MeasuredRun, Tabular, cells_as, exported, form_of
 from strata.formats.exports.tables import CELLS
+from strata.model.matrix import MatrixResult
 from strata.model.run import Report, RunStatus
 from strata.report.junit import gate_suite, laws_suite
 from strata.text import controls
@@ -46,8 +47,12 @@ def _measured(run_id: str | None, store_url: str | None) -> MeasuredRun:
     found = load_kept(run_id, store_url)
     if isinstance(found, Report):
         return MeasuredRun(found.run, found.results, found.analysis, verdict=found.diagnosis.verdict)
+    assert found.run is not None, "what is in the store has an id"
     with opened(store_url) as store:
-        return MeasuredRun(store.load_run(found.run), store.cells(found.run), matrix=found)
+        run, cells = store.load_run(found.run), store.cells(found.run)
+    if isinstance(found, MatrixResult):
+        return MeasuredRun(run, cells, matrix=found)
+    return MeasuredRun(run, cells, scale=found)
 
 
 def _judged(run_id: str | None, store_url: str | None) -> MeasuredRun:

@@ -25,6 +25,7 @@ from strata.model.matrix import MatrixResult
 from strata.model.remembered import EVERY, RunHead, Wanted
 from strata.model.result import CellResult
 from strata.model.run import Report, Run, RunStatus
+from strata.model.scale import ScaleResult
 
 if TYPE_CHECKING:
     from strata.store import Store
@@ -37,13 +38,15 @@ def opened(url: str | None) -> AbstractContextManager[Store]:
     return open_store(url)
 
 
-def load_kept(run_id: str | None, store_url: str | None) -> Report | MatrixResult:
-    """A run from the store as what it is: a report, or a matrix."""
+def load_kept(run_id: str | None, store_url: str | None) -> Report | MatrixResult | ScaleResult:
+    """A run from the store as what it is: a report, a matrix, or a sweep."""
     with opened(store_url) as store:
         run = store.load_run(run_id) if run_id else store.latest()
         if run is not None and run.plan.matrix is not None:
             known = store.matrix(run.id) if run.status is RunStatus.DONE else None
             return known or matrix_result(run, store.cells(run.id))
+        if run is not None and run.plan.scale is not None:
+            return scale_result(run, store.cells(run.id))
     return load_report(run_id, store_url)
 
 
@@ -155,6 +158,31 @@ def matrix_result(run: Run, results: tuple[CellResult, ...]) -> MatrixResult:
         environment={"hostname": run.environment.hostname, "engine": run.environment.engine.get("name"), "build":
                      run.environment.build, "strata": run.environment.strata_version,
                      "kernel": run.environment.kernel},
+    )  # fmt: skip
+
+
+def scale_result(run: Run, results: tuple[CellResult, ...], what_if: tuple[str, ...] | None = None) -> ScaleResult:
+    """The sweep of a run as it stands in the store, worked out again. ``what_if`` in place of what was asked then."""
+    from strata.analyse.scaling.result import result_of
+
+    ask, env = run.plan.scale, run.environment
+    assert ask is not None, "not a sweep"
+    if what_if is not None:
+        ask = ask.model_copy(update={"what_if": what_if})
+    failed = {f"{r.layer}, {r.workload_key}: {r.error}": None for r in results if r.error}
+    return result_of(run.plan, ask, results, run.generator).model_copy(
+        update={
+            "run": run.id,
+            "where": " + ".join(layer.endpoint for layer in run.plan.stack.layers),
+            "ended": run.scale_end or run.status.value,
+            "remarks": (*([run.message] if run.message else []), *failed),
+            "created_unix_ns": run.created_unix_ns,
+            "repeat": env.called_again,
+            "environment": {
+                "hostname": env.hostname, "engine": env.engine.get("name"), "build": env.build,
+                "strata": env.strata_version, "kernel": env.kernel,
+            },
+        }
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from strata.model.matrix import MatrixResult
 from strata.model.nodes import NodeList, TrustState
 from strata.model.plan import Plan
 from strata.model.remembered import Baseline, RunHead
+from strata.model.scale import ScaleResult
 from strata.model.stages import StagesState
 from strata.model.survey import Survey
 from strata.model.survey_compared import ComparedSurveys
@@ -31,7 +32,7 @@ WHOLE: dict[str, type[BaseModel]] = {
     "report": Document, "explain": Explained, "measure": OneResult, "matrix": MatrixResult, "matrix-plan": MatrixPlan,
     "compare": ComparedRuns, "history": History, "gate": Gate, "verify": VerifyResult, "trace": TraceResult,
     "check": Checked, "import": ImportResult, "stages": StagesState, "nodes": NodeList, "trust": TrustState,
-    "survey-compare": ComparedSurveys,
+    "survey-compare": ComparedSurveys, "scale": ScaleResult,
 }  # fmt: skip
 """``strata.NAME/1``: the document is the value itself."""
 PARTS: dict[str, tuple[str, Any]] = {

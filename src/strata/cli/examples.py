@@ -31,6 +31,13 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("strata measure file:/mnt/new.dat --rw randread --bs 8k --iodepth 8", "create a file, measure it, remove it"),
         ("strata measure block:/dev/sdb --rw read --bs 1m --until 2%", "read a device until the mean is known to ±2 %"),
     ),
+    "scale": (
+        ("strata scale file:/mnt/new.dat --over iodepth", "how far the rate follows the queue depth"),
+        (
+            "strata scale nbd://host/export --over threads --what-if limit=2x",
+            "what limits it, and what twice the limit would bring",
+        ),
+    ),
     "stage": (
         ("strata stage cluster.toml", "which layers were measured, and what to do by hand next"),
         ("strata stage cluster.toml --measure", "measure the next layer as the ones before it"),

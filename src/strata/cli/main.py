@@ -25,6 +25,7 @@ from strata.cli import (
     node,
     reports,
     runs,
+    scale,
     schema,
     stage,
     survey,
@@ -61,6 +62,7 @@ app.command("survey")(survey.survey)
 app.command("diagnose")(diagnose.diagnose)
 app.command("plan")(diagnose.plan)
 app.command("measure")(measure.measure)
+app.command("scale")(scale.scale)
 app.command("stage")(stage.stage)
 app.command("verify")(verify.verify)
 app.command("trace")(trace.trace)

@@ -201,6 +201,8 @@ def _resume(context: typer.Context, run_id: str | None, output: Output, destruct
 
     tables.MEASURE.check(context, tables.RESUME, tables.MATRIX)
     run = unfinished(run_id, output.store)
+    if run.plan.scale is not None:
+        raise UsageError("cannot resume", run.id, "it is a sweep", f"strata scale --resume {run.id}")
     tables.MEASURE.check(context, tables.RESUME, tables.LAYERS if run.plan.matrix is None else tables.MATRIX)
     chosen = Options(store=output.store)
     if run.plan.matrix is not None:

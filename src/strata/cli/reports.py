@@ -20,13 +20,17 @@ def report(
 ) -> None:
     """Print the report of a stored run, or write it to a file."""
     from strata.app.kept import load_kept
-    from strata.cli import matrix
+    from strata.cli import matrix, scale
     from strata.model.matrix import MatrixResult
+    from strata.model.scale import ScaleResult
 
     output.check()
     found = load_kept(run_id, output.store)
     if isinstance(found, MatrixResult):
         matrix.publish(found, output)
+        return
+    if isinstance(found, ScaleResult):
+        scale.publish(found, output)
         return
     output.publish(found)
 

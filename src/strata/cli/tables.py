@@ -159,6 +159,22 @@ SURVEY = Usages({
     (SURVEYED,): _names("where json verbose write"), (COMPARED,): _names("where compare json markdown"),
 })  # fmt: skip
 
+SWEEP, TABLE = "a sweep", "--table"
+_ASKED = SHOWN | _names("what_if worth")
+
+SCALE = Usages({
+    (SWEEP,): _ASKED | KEPT | PLACED | WORKLOAD | _names("keep over points budget until open_loop destructive"),
+    (TABLE,): (_ASKED | _names("table column")) - {"store", "progress"},
+    (LIKE,): (SHOWN | _names("what_if run")) - {"progress"},
+    (RESUME,): SHOWN | _names("where resume destructive"),
+})  # fmt: skip
+
+
+def way_of(*, table: bool, run: bool, resume: bool) -> str:
+    """Which way of ``strata scale`` was typed."""
+    return TABLE if table else LIKE if run else RESUME if resume else SWEEP
+
+
 STAGE = Usages({
     (STATE,): _names("stack json store"),
     (MEASURED,): _names("stack measure layer size rounds runtime progress json store") | KEPT,
@@ -179,6 +195,6 @@ TRUST = Usages({
 TABLES = {
     "measure": MEASURE, "diagnose": DIAGNOSE, "plan": PLAN, "verify": VERIFY, "target": TARGET, "trace": TRACE,
     "check": CHECKED, "baseline": BASELINE, "emit": EMIT,
-    "stage": STAGE, "survey": SURVEY, "node trust": TRUST,
+    "stage": STAGE, "survey": SURVEY, "scale": SCALE, "node trust": TRUST,
 }  # fmt: skip
 """By the name of the command. The test of all options goes through these and through the commands that have none."""

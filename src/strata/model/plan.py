@@ -14,6 +14,7 @@ from strata.model.matrix import MatrixAsk
 from strata.model.placement import Placement
 from strata.model.precondition import PreconditionBudget
 from strata.model.profile import Profile
+from strata.model.scale import ScaleAsk
 from strata.model.stack import Stack
 from strata.model.workload import Workload
 
@@ -127,6 +128,9 @@ class Plan(Value):
     """Where the workloads come from, and how well they must be served."""
     matrix: MatrixAsk | None = sparse(None)
     """Where the run is a matrix: its steps are the first visits, further ones follow from what was measured."""
+
+    scale: ScaleAsk | None = sparse(None)
+    """Where the run is a sweep over one axis: its steps are the ladder, further cells follow from what was measured."""
 
     further: Further | None = sparse(None)
 

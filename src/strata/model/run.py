@@ -128,6 +128,8 @@ class Run(Value):
     """What earlier runs had shown when this one began."""
     matrix_end: MatrixEnd | None = sparse(None)
     """Of a matrix that was measured to its end, or until somebody stopped it."""
+    scale_end: str = sparse("")
+    """What ended a sweep."""
     label: Label = sparse(Label())
     mark: str | None = sparse(None)
     """The uuid in the mark of the one file that a matrix of an endpoint drives: going on takes no other."""

@@ -19,7 +19,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from strata import units
-from strata.analyse.scaling import CLIENT, DEVICE, SERVER, WIRE, LoadResponse, LoadSeries, ScalingPoint, courses, usl
+from strata.analyse.scaling.table import (
+    CLIENT,
+    DEVICE,
+    SERVER,
+    WIRE,
+    LoadResponse,
+    LoadSeries,
+    ScalingPoint,
+    courses,
+    usl,
+)
 from strata.model.cause import Cause
 from strata.model.figures import Conclusion, Standing, Table
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from strata import units
 from strata.analyse.laws.base import Answers, flag, value
-from strata.analyse.scaling import LoadResponse, LoadSeries, courses
+from strata.analyse.scaling.table import LoadResponse, LoadSeries, courses
 from strata.model.figures import Role, Row, Table
 
 NAME, TITLE, ORDER = "limit", "named as the limit", 305

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from strata import units
 from strata.analyse.laws.base import Answers, flag, groups, measured
-from strata.analyse.scaling import rate, series_of
+from strata.analyse.scaling.table import rate, series_of
 from strata.model.figures import Row, Table
 
 NAME, TITLE, ORDER = "scaling", "more than linear", 200

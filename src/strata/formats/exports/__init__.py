@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from strata.errors import UsageError, choices
-from strata.formats.exports import of_compared, of_gate, of_history, of_matrix
+from strata.formats.exports import of_compared, of_gate, of_history, of_matrix, of_scale
 from strata.formats.exports.sheet import Sheet
 from strata.formats.exports.tables import CELLS, TABLES, MeasuredRun
 from strata.model.compared import ComparedRuns
@@ -27,13 +27,14 @@ from strata.model.history import Gate, History
 from strata.model.matrix import MatrixResult
 from strata.model.plugins import modules
 from strata.model.run import Report
+from strata.model.scale import ScaleResult
 
 __all__ = ["Export", "ExportForm", "MeasuredRun", "Tabular", "cells_as", "exported", "form_of", "forms"]
 
 
 Export = str | bytes | Mapping[str, str]
 """A text, bytes, or the texts of a folder's files by their paths in it."""
-Tabular = Report | MatrixResult | ComparedRuns | History | Gate
+Tabular = Report | MatrixResult | ScaleResult | ComparedRuns | History | Gate
 """What has cells."""
 
 
@@ -85,6 +86,8 @@ def cells_as(form: str, found: Tabular) -> Export:
             return form_of(form).write(of_gate.sheet(found))
         case MatrixResult():
             return form_of(form).write(of_matrix.sheet(found))
+        case ScaleResult():
+            return form_of(form).write(of_scale.sheet(found))
         case ComparedRuns():
             return form_of(form).write(of_compared.sheet(found))
     return exported(form, [MeasuredRun(found.run, found.results, found.analysis)])
@@ -92,6 +95,9 @@ def cells_as(form: str, found: Tabular) -> Export:
 
 def _sheet(runs: Sequence[MeasuredRun], table: str) -> Sheet:
     matrices = [of.matrix for of in runs if of.matrix is not None]
+    sweeps = [of.scale for of in runs if of.scale is not None]
+    if table == CELLS and sweeps and len(sweeps) == len(runs):
+        return of_scale.sheet(*sweeps)
     if table != CELLS or not matrices:
         return TABLES[table].sheet(runs)
     if len(matrices) < len(runs):

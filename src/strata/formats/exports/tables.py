@@ -15,6 +15,7 @@ from strata.model.matrix import MatrixResult
 from strata.model.percentiles import PERCENTILES
 from strata.model.result import CellResult, Direction
 from strata.model.run import Run
+from strata.model.scale import ScaleResult
 from strata.model.workload import Workload
 from strata.text.junit import JunitSuite
 
@@ -23,8 +24,8 @@ CELLS, ROUNDS, INTERVALS, COUNTERS, RUNS = "cells", "rounds", "intervals", "coun
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A run with what was measured in it and what that says: its analysis and verdict, or the matrix that it
-    measured.
+    """A run with what was measured in it and what that says: its analysis and verdict, or the matrix or the sweep
+    that it measured.
 
     ``suites``: what laws and baselines say of it.
     """
@@ -33,14 +34,16 @@ class MeasuredRun:
     results: tuple[CellResult, ...] = ()
     analysed: Analysis | None = None
     matrix: MatrixResult | None = None
+    scale: ScaleResult | None = None
     verdict: Verdict | None = None
     suites: tuple[JunitSuite, ...] = ()
 
     @property
     def analysis(self) -> Analysis:
-        """Raises `UsageError` for a matrix, which has none."""
+        """Raises `UsageError` for a matrix or a sweep, which has none."""
         if self.analysed is None:
-            why = "it is a matrix, which has runs, cells, rounds and intervals only"
+            what = "matrix" if self.scale is None else "sweep"
+            why = f"it is a {what}, which has runs, cells, rounds and intervals only"
             raise UsageError("cannot export", self.run.id, why, "strata export csv RUN --table rounds")
         return self.analysed
 

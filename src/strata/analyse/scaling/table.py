@@ -6,7 +6,7 @@ of a resource is its share in use at the last row, and that X ÷ U predicts what
 utilisation law). The shape alone names nothing.
 
 Source: Denning and Buzen, The operational analysis of queueing network models, ACM Computing Surveys 10 (1978);
-Gunther, Guerrilla Capacity Planning, 2007 (the universal scalability law).
+Gunther, Guerrilla Capacity Planning, 2007 (the universal scalability law, `strata.analyse.scaling.usl`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 
 from strata import units
 from strata.analyse.laws.base import Interval, groups, measured, noise, throughput, value
+from strata.analyse.scaling.usl import Usl, fit_usl
 from strata.model.figures import Row, Table
 
 FULL = 0.9
@@ -101,29 +102,13 @@ class LoadSeries:
         return (last.used[resource] / last.rate) / (share / first.rate) if share else None
 
 
-@dataclass(frozen=True)
-class Usl:
-    """X(N) = λN ÷ (1 + σ(N − 1) + κN(N − 1)); ``most_at`` is the load of its maximum."""
-
-    contention: float
-    crosstalk: float
-    most_at: float | None
-
-
 def usl(course: LoadSeries) -> Usl | None:
     """The universal scalability law, where five rows or more lie on it within 3 %."""
-    n = np.array([p.load for p in course.points]) / course.points[0].load
-    y = n / np.array([p.rate for p in course.points])
+    n, x = np.array([p.load for p in course.points]), np.array([p.rate for p in course.points])
     if len(n) < USL_POINTS:
         return None
-    terms = np.column_stack([np.ones_like(n), n - 1, n * (n - 1)])
-    (a, b, c), *_ = np.linalg.lstsq(terms / y[:, None], np.ones_like(n), rcond=None)
-    rms = float(np.sqrt(np.mean((terms @ [a, b, c] / y - 1) ** 2)))
-    if a <= 0 or b < 0 or c < 0 or rms > USL_RMS:
-        return None
-    sigma, kappa = float(b / a), float(c / a)
-    most = math.sqrt((1 - sigma) / kappa) * course.points[0].load if kappa > 0 and sigma < 1 else None
-    return Usl(sigma, kappa, most)
+    found = fit_usl(n, x, x)
+    return found if float(np.sqrt(np.mean((found.rates(n) / x - 1) ** 2))) <= USL_RMS else None
 
 
 def courses(table: Table) -> Iterator[LoadSeries]:

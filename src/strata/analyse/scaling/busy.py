@@ -1,0 +1,120 @@
+"""What is busiest at a point, from its counters, and what is full at the knee: named, or said to be unknown.
+
+A share names a resource only where it is one that fills: all CPUs of a node, one thread of a server, a CPU quota, the
+load generator. A device that is busy all the time may serve more at once, so it is never named for that alone; what was
+looked at is said beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from strata import units
+from strata.analyse import counters
+from strata.analyse.stats import estimate
+from strata.model.analysis import CellSummary
+from strata.model.estimate import Estimate
+from strata.model.resources import NS, Resources
+from strata.model.result import CellResult
+from strata.model.scale import Busy, Saturated, ScalePoint
+
+FULL = 0.9
+HELD_BACK = 0.5
+"""Of the periods of a CPU quota: held back in half of them, it is used up whenever there is work."""
+GENERATOR = "generator"
+DEVICE = "device"
+CORES = "cores"
+OURS = 0.5
+"""Of the use of a node's CPUs, from which on the I/Os fill them and not others."""
+
+
+def busy_of(summary: CellSummary, rounds: Sequence[CellResult], ceiling: float | None) -> tuple[Busy, ...]:
+    """The fullest first. ``ceiling``: IOPS of the load generator alone with this workload."""
+    each = [Resources(counters.readings(r), _iops(r), 1.0) for r in rounds if _iops(r) > 0]
+    found = [*_all(summary.resources, each)]
+    if ceiling:
+        found.append(Busy(name=GENERATOR, of="the load generator's own ceiling", share=summary.iops.value / ceiling))
+    return tuple(sorted(found, key=lambda b: -b.share))
+
+
+def _iops(r: CellResult) -> float:
+    return 0.0 if r.result is None else r.result.iops
+
+
+def _all(whole: Resources, each: Sequence[Resources]) -> Iterator[Busy]:
+    for p in whole.processors:
+        at = "" if p.node is None else f"@{p.node}"
+        of = f"the CPUs of {p.node}" if p.node else "this machine's CPUs"
+        same = [q.demand_ns for one in each for q in one.processors if q.node == p.node]
+        yield Busy(name=f"{CORES}{at}", of=of, share=p.busy, servers=float(p.count), demand_ns=_demand(same))
+    for s in whole.servers:
+        if s.cores < 0.01:
+            continue
+        if s.busiest_thread is not None:
+            same = [_thread(one, s.node, s.name) for one in each]
+            of = f"the busiest thread of {s.name}"
+            yield Busy(name=_server(s.name), of=of, share=s.busiest_thread, servers=1.0, demand_ns=_demand(same))
+    for quota in whole.quotas:
+        # A share of periods, not of time: full where it is held back whenever it has work.
+        of = f"the CPU quota of {quota.where}"
+        share = min(1.0, quota.share / HELD_BACK * FULL)
+        same = [_cores(one, quota.node, quota.process) for one in each]
+        servers = next((s.cores for s in whole.servers if (s.node, s.name) == (quota.node, quota.process)), None)
+        yield Busy(name="quota", of=of, share=share, servers=servers, demand_ns=_demand(same))
+    for disk in whole.disks:
+        if disk.busy is not None and disk.busy > 0.01:
+            same = [d.demand_ns for one in each for d in one.disks if d.name == disk.name]
+            yield Busy(name=f"{DEVICE}@{disk.name}", of=f"device {disk.name}", share=disk.busy, demand_ns=_demand(same))
+
+
+def _of_others(b: Busy, iops: float, ours: Mapping[str, float]) -> bool:
+    """Whether the CPUs of a node are full of what is not ours."""
+    if not b.name.startswith(CORES) or b.servers is None:
+        return False
+    return ours.get(b.name, 0.0) * iops / b.servers < OURS * b.share
+
+
+def _server(name: str) -> str:
+    return "server@" + name.replace(" ", "-")
+
+
+def _thread(one: Resources, node: str | None, name: str) -> float | None:
+    s = next((s for s in one.servers if (s.node, s.name) == (node, name)), None)
+    return None if s is None or s.busiest_thread is None or one.iops <= 0 else s.busiest_thread / one.iops * NS
+
+
+def _cores(one: Resources, node: str | None, name: str | None) -> float | None:
+    return next((s.demand_ns for s in one.servers if (s.node, s.name) == (node, name)), None)
+
+
+def _demand(values: Sequence[float | None]) -> Estimate | None:
+    known = [v for v in values if v is not None and v > 0]
+    return estimate(known, "ns") if known else None
+
+
+def saturated(points: Sequence[ScalePoint], knee: float | None, ours: Mapping[str, float]) -> Saturated:
+    """What is full in the points from the knee on. ``points`` by load; ``ours``: seconds of a resource that each I/O
+    asks, where its use follows the rate."""
+    if knee is None:
+        return Saturated(name=None, says="the knee was not reached, so nothing is saturated")
+    past = [p for p in points if p.outstanding >= knee] or list(points[-1:])
+    if not past:
+        return Saturated(name=None, says="nothing was measured at the knee")
+    # Full at the knee itself would be full to the half: the last point is where it shows.
+    last = past[-1]
+    full = [b for b in last.busy if b.share >= FULL and not b.name.startswith(DEVICE)]
+    named = [b for b in full if not _of_others(b, last.iops.value, ours)]
+    if named:
+        first = named[0]
+        return Saturated(name=first.name, says=f"{first.of}: {units.percent(first.share)} in use", share=first.share)
+    if full:
+        of = full[0].of
+        text = f"unknown: {of} are in use to {units.percent(full[0].share)}, but that does not follow the rate: other "
+        return Saturated(name=None, says=text + "programs use them, and every figure here is lower for it")
+    device = next((b for b in last.busy if b.share >= FULL and b.name.startswith(DEVICE)), None)
+    looked = ", ".join(f"{b.of} {units.percent(b.share)}" for b in last.busy[:4]) or "no counter was read"
+    text = f"unknown: nothing that was counted is full ({looked})"
+    if device is not None:
+        text = f"unknown: {device.of} is never idle, which a device that serves several at once may be long before it "
+        text += f"is full (beside it: {looked})"
+    return Saturated(name=None, says=text)

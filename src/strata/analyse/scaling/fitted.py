@@ -1,0 +1,186 @@
+"""Which curve a series of loads and rates lies on, with what its points leave open; or why it lies on neither.
+
+Both curves have three parameters, so their sums of squares compare as they are. The universal scalability law is told
+where it is as good; the plateau where it is clearly better. What neither draws within `MISFIT` (or what the points
+themselves may be off) is refused: a knee that is read off a wrong curve is worse than none.
+
+Intervals are those of a parametric bootstrap: every point is drawn again with what it may be off and with what the
+curve does not explain, whose size is itself known from few points only (each draw takes it from its χ² distribution).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from strata.analyse.scaling.knee import knee, worth_doubling
+from strata.analyse.scaling.least import Curve
+from strata.analyse.scaling.plateau import Plateau, fit_plateau
+from strata.analyse.scaling.usl import Usl, fit_usl
+from strata.analyse.series.longrun import Floats
+from strata.model.estimate import Estimate
+
+PARAMETERS = 3
+LEAST_POINTS, LEAST_SPAN = 5, 4.0
+"""Different loads, and times the largest is of the smallest: three parameters need two points more than they are."""
+MISFIT = 0.05
+"""Root mean square of the points around the curve, as a share, from which it is not told."""
+CLEARLY = 2.0
+"""Times the plateau's sum of squares from which the universal scalability law is worse."""
+LEAST_ERROR = 0.01
+"""What a point is taken to be off at least: no curve is exact, and one very narrow point must not decide alone."""
+DRAWS = 200
+LEVEL = 0.95
+REACH = 4.0
+"""Times the largest load up to which a knee is looked for; beyond nothing was seen of the curve."""
+
+
+class Form(StrEnum):
+    """Which curve."""
+
+    USL = "universal scalability law"
+    PLATEAU = "plateau"
+
+
+@dataclass(frozen=True)
+class LoadPoint:
+    """``error``: the standard error of the rate as a share of it; 0: not known."""
+
+    load: float
+    rate: float
+    error: float = 0.0
+
+
+@dataclass(frozen=True)
+class NoCurve:
+    """No curve is told."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """``curve`` is the best one, ``draws`` the ones that the points leave open; ``rms`` as a share."""
+
+    form: Form
+    curve: Curve
+    draws: tuple[Curve, ...]
+    rms: float
+    points: tuple[LoadPoint, ...]
+
+    @property
+    def least_load(self) -> float:
+        """The smallest load that was measured."""
+        return self.points[0].load
+
+    @property
+    def most_load(self) -> float:
+        """The largest load that was measured."""
+        return self.points[-1].load
+
+    def over(self, of: Callable[[Curve], float | None], unit: str) -> Estimate | None:
+        """A figure of the curve with its interval. An end that more than its share of the draws does not have is None;
+        None where the best curve has none."""
+        value = of(self.curve)
+        if value is None:
+            return None
+        found = np.sort([math.inf if (v := of(c)) is None else v for c in self.draws])
+        low, high = (float(np.quantile(found, q, method="nearest")) for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+        return Estimate(
+            value=value,
+            low=min(value, low) if math.isfinite(low) else None,
+            high=max(value, high) if math.isfinite(high) else None,
+            n=len(self.points),
+            unit=unit,
+        )
+
+    def at(self, load: float, unit: str = "IOPS") -> Estimate:
+        """The rate at a load."""
+        found = self.over(lambda c: c.rate(load), unit)
+        assert found is not None, "a curve has a rate everywhere"
+        return found
+
+    def limit(self, unit: str = "IOPS") -> Estimate | None:
+        """X_max."""
+        return self.over(lambda c: c.most, unit)
+
+    def limit_at(self) -> Estimate | None:
+        """N*: the load of the maximum, where it lies within reach of what was measured."""
+        reach = REACH * self.most_load
+        return self.over(lambda c: at if (at := c.most_at) is not None and at <= reach else None, "1")
+
+    def knee(self) -> Estimate | None:
+        """As `strata.analyse.scaling.knee.knee`."""
+        return self.over(lambda c: knee(c, self.least_load, REACH * self.most_load), "1")
+
+    def worth_doubling(self, share: float) -> Estimate | None:
+        """As `strata.analyse.scaling.knee.worth_doubling`."""
+        return self.over(lambda c: worth_doubling(c, share, self.least_load, REACH * self.most_load), "1")
+
+
+def fitted(points: Sequence[LoadPoint], *, seed: int = 1, draws: int = DRAWS) -> Fitted | NoCurve:
+    """The curve of these points; loads may come in any order, each once."""
+    series = tuple(sorted((p for p in points if p.rate > 0 and p.load > 0), key=lambda p: p.load))
+    if refused := _too_little(series):
+        return NoCurve(refused)
+    n, x = (np.array([getattr(p, name) for p in series], dtype=float) for name in ("load", "rate"))
+    own = np.array([p.error for p in series], dtype=float)
+    errors = np.hypot(own, LEAST_ERROR) * x
+    usl, plateau = fit_usl(n, x, errors), fit_plateau(n, x, errors)
+    off = [_off(curve, n, x) for curve in (usl, plateau)]
+    squares = [float(np.sum((o * x / errors) ** 2)) for o in off]
+    form, left = Form.USL, off[0]
+    curve: Curve = usl
+    if squares[0] > CLEARLY * squares[1]:
+        form, curve, left = Form.PLATEAU, plateau, off[1]
+    rms = float(np.sqrt(np.mean(left**2)))
+    if rms > max(MISFIT, 2.5 * float(np.median(own))):
+        return NoCurve(_neither(series, rms))
+    return Fitted(form, curve, _drawn(curve, n, own, left, draws, seed), rms, series)
+
+
+def _too_little(series: Sequence[LoadPoint]) -> str:
+    if len({p.load for p in series}) < LEAST_POINTS:
+        return f"{len(series)} loads with a rate are too few for a curve: it takes {LEAST_POINTS}"
+    span = series[-1].load / series[0].load
+    if span < LEAST_SPAN:
+        return f"the largest load is {span:.3g} times the smallest, and a curve takes {LEAST_SPAN:g} times"
+    return ""
+
+
+def _neither(series: Sequence[LoadPoint], rms: float) -> str:
+    text = f"the points lie {rms:.1%} off the nearest curve (at most {MISFIT:.0%} is accepted)".replace("%", " %")
+    first = series[0]
+    steep = max(series, key=lambda p: p.rate / p.load)
+    if steep.rate / steep.load > 1.1 * first.rate / first.load:
+        times = steep.load / first.load, steep.rate / first.rate
+        text += f": {times[0]:.3g} times the load gave {times[1]:.3g} times the rate, which is more than linear"
+    return text
+
+
+def _off(curve: Curve, n: Floats, x: Floats) -> Floats:
+    return np.asarray(curve.rates(n) / x - 1)
+
+
+def _drawn(curve: Curve, n: Floats, own: Floats, left: Floats, draws: int, seed: int) -> tuple[Curve, ...]:
+    rng = np.random.default_rng(seed)
+    df = len(n) - PARAMETERS
+    lack2 = max(0.0, float(np.sum(left**2)) / df - float(np.mean(own**2)))
+    known, found = curve.rates(n), []
+    for _ in range(draws):
+        sd = np.sqrt(own**2 + lack2 * df / rng.chisquare(df))
+        x = known * np.exp(sd * rng.standard_normal(len(n)))
+        errors = np.hypot(own, LEAST_ERROR) * x
+        found.append(_again(curve, n, x, errors))
+    return tuple(found)
+
+
+def _again(curve: Curve, n: Floats, x: Floats, errors: Floats) -> Curve:
+    if isinstance(curve, Usl):
+        return fit_usl(n, x, errors, near=curve)
+    assert isinstance(curve, Plateau)
+    return fit_plateau(n, x, errors, near=curve)

@@ -1,0 +1,84 @@
+"""The universal scalability law: X(N) = γN ÷ (1 + α(N − 1) + βN(N − 1)).
+
+α is the share of the work that is done one at a time (contention), β what each pair of workers costs (crosstalk), γ the
+rate of one alone. With β > 0 the rate has a maximum at N* = √((1 − α) ÷ β) and falls beyond it; with β = 0 it goes
+towards γ ÷ α.
+
+Least squares over all three, within 0 ≤ α ≤ 1 and β ≥ 0 (scipy's ``least_squares``); each residual in units of what its
+point may be off. Without such units every point counts alike, as in R's package ``usl``, which is the reference of the
+tests.
+
+Source: Gunther, Guerrilla Capacity Planning (Springer, 2007), chapter 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from strata.analyse.scaling.least import Curve, least
+from strata.analyse.series.longrun import Floats
+
+NO_CROSSTALK = 1e-12
+"""β below which nothing of it can be told: its maximum would lie at a million of whatever the load is."""
+
+
+@dataclass(frozen=True)
+class Usl(Curve):
+    """``contention`` α, ``crosstalk`` β, ``alone`` γ: the rate at a load of 1."""
+
+    contention: float
+    crosstalk: float
+    alone: float
+
+    def rates(self, loads: Floats) -> Floats:
+        """X(N)."""
+        return np.asarray(
+            self.alone * loads / (1 + self.contention * (loads - 1) + self.crosstalk * loads * (loads - 1))
+        )
+
+    @property
+    def most_at(self) -> float | None:
+        """N*, the load of the maximum; None where there is none at a load of 1 or more."""
+        if self.crosstalk <= NO_CROSSTALK or self.contention >= 1:
+            return None
+        at = math.sqrt((1 - self.contention) / self.crosstalk)
+        return at if at >= 1 else None
+
+    @property
+    def most(self) -> float | None:
+        """X_max: at N*, or what the curve goes towards; None where nothing bounds it."""
+        if self.most_at is not None:
+            return self.rate(self.most_at)
+        return self.alone / self.contention if self.contention > 0 else None
+
+    @property
+    def first(self) -> float:
+        """The rate of a load of 1."""
+        return self.alone
+
+
+def fit_usl(
+    loads: Sequence[float] | Floats,
+    rates: Sequence[float] | Floats,
+    errors: Sequence[float] | Floats | None = None,
+    near: Usl | None = None,
+) -> Usl:
+    """The best parameters. ``errors``: what each rate may be off, in its own unit; None: all the same. ``near``: where
+    to begin, in place of several places."""
+    n = np.asarray(loads, dtype=float)
+    x = np.asarray(rates, dtype=float)
+    scale = float(np.max(x / n))
+    weights = 1 / (np.asarray(errors, dtype=float) if errors is not None else np.full(n.shape, float(np.max(x))))
+
+    def residuals(p: Floats) -> Floats:
+        return np.asarray((p[2] * scale * n / (1 + p[0] * (n - 1) + p[1] * n * (n - 1)) - x) * weights)
+
+    starts = [(a, b, 1.0) for a in (0.01, 0.3) for b in (0.1 / float(n.max()) ** 2, 1e-6)]
+    if near is not None:
+        starts = [(near.contention, near.crosstalk, near.alone / scale)]
+    found = least(residuals, starts, ((0.0, 0.0, 1e-9), (1.0, np.inf, np.inf)))
+    return Usl(contention=float(found[0]), crosstalk=float(found[1]), alone=float(found[2]) * scale)

@@ -1,0 +1,178 @@
+"""What a change would bring: one more core, twice the limit, half the time on the wire, another load.
+
+The curve that was measured is kept, and its two ends are moved as the network of measured demands moves them: the rate
+of one I/O alone (1 ÷ all demands) and the most that the fullest resource gives. Where the exponential network draws the
+measured points too (within `DRAWS_IT`), its gain is in the interval as well: the points do not tell which one it is.
+
+A prediction rests on demands at one load, which a resource that gets cheaper or dearer under load does not keep. What
+no counter told has no station; relieving the fullest one may show another that nobody measured, so that the gain is the
+most there is. Both are said with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from strata.analyse.scaling.fitted import Fitted
+from strata.analyse.scaling.network import Network, QueueStation
+from strata.analyse.scaling.plateau import Plateau
+from strata.model.estimate import Estimate
+
+LIMIT, DELAY = "limit", "delay"
+"""The station that no counter names, and the time in which an I/O waits for nobody."""
+FULL = 0.9
+"""Utilisation from which a station is taken to be what limits."""
+DRAWS_IT = 0.10
+NO_TIME = 1e-9
+"""Seconds of an I/O at a limit that is a budget."""
+MODEL = 0.03
+"""Standard error of a prediction beside that of its inputs: what equal changes were off by (docs/journal)."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Seconds of one resource for each I/O, at one load. ``error``: their standard error as a share."""
+
+    name: str
+    seconds: float
+    servers: float
+    error: float = 0.0
+
+    def used(self, rate: float) -> float:
+        """Share of the time it is at work."""
+        return self.seconds * rate / self.servers
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What an I/O asks of each resource; ``apart`` are parts of the delay that have a name (``rtt``), in seconds."""
+
+    each: tuple[Demand, ...] = ()
+    apart: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ChangeGain:
+    """``rate`` at ``load`` after the change, ``now`` before it; ``gain`` is their ratio. ``full``: what then is."""
+
+    load: float
+    now: Estimate
+    rate: Estimate
+    gain: Estimate
+    full: str | None
+    beyond: bool
+    """Whether it lies where nothing was measured: the network's limit moved past what was seen."""
+
+
+def network_of(fitted: Fitted, demands: Demands, *, budget: bool = False) -> Network:
+    """The stations of the demands; where none of them is full at the most of the curve, one more that is.
+
+    ``budget``: that one takes no time of an I/O while it lasts (a cap on I/Os per second, one server of many);
+    otherwise each I/O passes it (one at a time). A curve alone does not tell which of both it is.
+    """
+    most = fitted.curve.most or fitted.curve.rate(fitted.most_load)
+    alone = 1 / fitted.curve.first
+    stations = [QueueStation(d.name, d.seconds, d.servers) for d in demands.each]
+    rest = alone - sum(s.demand for s in stations)
+    if not any(d.used(most) >= FULL for d in demands.each):
+        takes = NO_TIME if budget else min(1 / most, max(rest, NO_TIME))
+        stations.append(QueueStation(LIMIT, takes, most * takes))
+        rest -= takes
+    return Network(tuple(stations), max(0.0, rest))
+
+
+def changed(network: Network, name: str, factor: float, apart: Mapping[str, float]) -> Network:
+    """With so many times as much of a resource: servers of a station, seconds of a delay. Raises `KeyError`."""
+    if name == DELAY:
+        return replace(network, delay=network.delay * factor)
+    if name in apart:
+        return replace(network, delay=max(0.0, network.delay + apart[name] * (factor - 1)))
+    if name not in {s.name for s in network.stations}:
+        raise KeyError(name)
+    stations = tuple(_more(s, factor) if s.name == name else s for s in network.stations)
+    return replace(network, stations=stations)
+
+
+def _more(s: QueueStation, factor: float) -> QueueStation:
+    """Of a limit that is passed one at a time, more of it is a faster one; of all others more is more servers."""
+    if s.name == LIMIT and s.demand > NO_TIME:
+        return replace(s, demand=s.demand / factor)
+    return replace(s, servers=s.servers * factor)
+
+
+def at_load(fitted: Fitted, load: float, now: float) -> ChangeGain:
+    """Another load, on the curve."""
+    rate, before = fitted.at(load), fitted.at(now)
+    gain = fitted.over(lambda c: c.rate(load) / c.rate(now), "ratio")
+    assert gain is not None, "a curve has a rate everywhere"
+    return ChangeGain(load, before, _wider(rate), _wider(gain), None, load > fitted.most_load)
+
+
+def with_change(fitted: Fitted, demands: Demands, name: str, factor: float, load: float, seed: int = 1) -> ChangeGain:
+    """So many times as much of one resource, at ``load``. Raises `KeyError` for one that has no demand."""
+    rng = np.random.default_rng(seed)
+    gains, exact, after = [], [], None
+    for budget in (False, True):
+        before = network_of(fitted, demands, budget=budget)
+        after = changed(before, name, factor, demands.apart)
+        gains.append(_moved(fitted, before, after, load))
+        if _draws(fitted, before):
+            exact.append(after.exact(load) / before.exact(load))
+    assert after is not None, "both were asked"
+    value = math.sqrt(gains[0] * gains[1])
+    ends = [*gains, *exact, *_drawn(fitted, demands, name, factor, load, rng)]
+    gain = _wider(Estimate(value=value, low=min(ends), high=max(ends), n=len(fitted.points), unit="ratio"))
+    now = fitted.at(load)
+    assert gain.low is not None and gain.high is not None
+    rate = Estimate(
+        value=now.value * value, low=now.value * gain.low, high=now.value * gain.high, n=gain.n, unit="IOPS"
+    )
+    most = fitted.curve.most or math.inf
+    return ChangeGain(load, now, rate, gain, after.fullest, after.most > 1.05 * most)
+
+
+def _drawn(
+    fitted: Fitted, demands: Demands, name: str, factor: float, load: float, rng: np.random.Generator
+) -> tuple[float, float]:
+    """The gain with what curve and demands leave open, 95 % of it."""
+    found = []
+    for i, curve in enumerate(fitted.draws):
+        each = tuple(replace(d, seconds=d.seconds * math.exp(d.error * rng.standard_normal())) for d in demands.each)
+        one = replace(fitted, curve=curve)
+        before = network_of(one, replace(demands, each=each), budget=bool(i % 2))
+        if name in {s.name for s in before.stations} | {DELAY, *demands.apart}:
+            found.append(_moved(one, before, changed(before, name, factor, demands.apart), load))
+    low, high = np.quantile(found, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _moved(fitted: Fitted, before: Network, after: Network, load: float) -> float:
+    """The gain of the curve with both ends moved."""
+    c = fitted.curve
+    steep, high = before.alone / after.alone, after.most / before.most
+    if isinstance(c, Plateau):
+        moved = Plateau(c.alone * steep, c.limit * high, c.sharpness)
+        return moved.rate(load) / c.rate(load)
+    # The same curve at the load that lies as far from its knee as this one does from the moved one.
+    return high * c.rate(load * steep / high) / c.rate(load)
+
+
+def _draws(fitted: Fitted, network: Network) -> bool:
+    off = [network.exact(p.load) / p.rate - 1 for p in fitted.points]
+    return float(np.sqrt(np.mean(np.square(off)))) <= DRAWS_IT
+
+
+def _wider(e: Estimate) -> Estimate:
+    """With what the model itself is off by."""
+    more = 1.96 * MODEL
+    low, high = (abs(math.log(end / e.value)) if end is not None and end > 0 else 0.0 for end in (e.low, e.high))
+    return e.model_copy(
+        update={
+            "low": e.value * math.exp(-math.hypot(low, more)),
+            "high": e.value * math.exp(math.hypot(high, more)),
+        }
+    )

@@ -1,0 +1,156 @@
+"""``strata scale``: a sweep over one axis, going on with one, and reading it again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+from strata.app.kept import opened, scale_result
+from strata.app.matrix import GENERATOR_TIMING, MatrixSite, ground_of, plan_site
+from strata.app.naming import is_endpoint
+from strata.app.options import Options
+from strata.app.plan import refused_cells
+from strata.app.runner import Emit, Runner, check_layers, check_resumable, rates, run_of
+from strata.app.sampling_scope import SamplingScope, sampling_scope_of, sampling_scope_of_endpoints
+from strata.app.scale_plan import at_value, check_base, scale_plan
+from strata.app.signals import stop_on_signals
+from strata.engine import Timing, engine_for, measure_generator
+from strata.errors import RunFailed, Stopped, UsageError
+from strata.host.runlock import held
+from strata.model.endpoint import Endpoint
+from strata.model.plan import Cell, Plan, Step
+from strata.model.progress import Glance, Phase, Progress
+from strata.model.result import CellResult, Interval
+from strata.model.run import Run, RunStatus
+from strata.model.scale import ScaleAsk, ScaleResult
+from strata.model.stack import Stack
+from strata.model.workload import ClosedLoop, Workload
+from strata.plan.ident import new_id
+from strata.run.scale import Sweep
+
+
+def measure_scale(
+    where: str, ask: ScaleAsk, base: Workload, options: Options, emit: Emit, destructive: str | None = None
+) -> ScaleResult:
+    """Measure it. Every point is in the store before the next begins.
+
+    Raises `Stopped` with how to go on; and what the safety gate raises.
+    """
+    check_base(base, ask.axis)
+    run_id = new_id()
+    stack, size = plan_site(where, options, run_id)
+    # What cannot be planned is refused before anything is opened or made.
+    scale_plan(stack, ask, base, options, run_id, size, writable=destructive is not None)
+    return _carry_out(where, ask, base, None, options, emit, run_id, destructive)
+
+
+def resume_scale(run: Run, options: Options, emit: Emit, destructive: str | None = None) -> ScaleResult:
+    """Go on with a sweep that was interrupted, with what is left of its budget."""
+    ask = run.plan.scale
+    assert ask is not None, "not a sweep"
+    first = run.plan.stack.layers[0]
+    alone = len(run.plan.stack.layers) == 1 and run.data is None
+    options = options.model_copy(update={"engine": run.environment.engine["name"], "placement": run.plan.placement})
+    if run.data is None and not alone:
+        raise RunFailed("cannot resume", run.id, "the data it was measured on is not known", "start a new run")
+    where = first.endpoint if alone else str(run.data.path.rpartition("/")[0] if run.data else "")
+    base = next(c.workload for c in run.plan.cells if isinstance(c.workload.arrival, ClosedLoop))
+    return _carry_out(where, ask, base, run, options, emit, run.id, destructive)
+
+
+def scale_again(run_id: str | None, store: str | None, what_if: tuple[str, ...]) -> ScaleResult:
+    """A sweep of the store, with other questions. Raises `UsageError` where the run is none."""
+    with opened(store) as kept:
+        run = kept.load_run(run_id) if run_id else kept.latest()
+        if run is None or run.plan.scale is None:
+            hint = "strata scale ENDPOINT --over iodepth measures one"
+            raise UsageError("cannot read a sweep from", "the store" if run is None else run.id, "it is none", hint)
+        return scale_result(run, kept.cells(run.id), what_if or None)
+
+
+def _carry_out(
+    where: str, ask: ScaleAsk, base: Workload, resumed: Run | None, options: Options, emit: Emit, run_id: str,
+    destructive: str | None,
+) -> ScaleResult:  # fmt: skip
+    ends = [Endpoint.parse(where)] if is_endpoint(where) else []
+    engine = engine_for(options.engine, ends, options.placement)
+    identity = engine.identity()
+    check_resumable(resumed, identity)
+    workloads = tuple(at_value(base, ask.axis, v) for v in ask.values)
+    with (
+        stop_on_signals() as stop,
+        held(run_id),
+        opened(options.store) as store,
+        ground_of(where, options, workloads, run_id, emit, destructive=destructive, resumed=resumed) as here,
+    ):
+        check_layers(resumed, here.dropped)
+        pieces = {x.name: here.site.pieces(x.name)[0] for x in here.stack.layers}
+        runner = Runner(here.site, engine, store, _sampling(here, ends), emit, stop)
+        plan = resumed.plan if resumed else None
+        if plan is None:
+            plan = scale_plan(
+                here.stack, ask, base, options, run_id, here.size, writable=destructive is not None
+            )  # fmt: skip
+            plan = _without(plan, refused_cells(engine, workloads, pieces))
+        emit(Progress(phase=Phase.GENERATOR, message="measuring the load generator alone"))
+        generator = resumed.generator if resumed else measure_generator(
+            engine, plan.workloads, GENERATOR_TIMING, plan.placement
+        )  # fmt: skip
+        run = run_of(
+            plan, identity, options.label, resumed, survey=here.survey, data=here.data, mark=here.mark,
+            generator=generator, remotes=here.remotes,
+            message="; ".join(f"{layer} left out: {why}" for layer, why in here.dropped.items()) or None,
+        )  # fmt: skip
+        runner.begin(run, anew=resumed is None)
+        return _measured(runner, base, ask)
+
+
+def _sampling(here: MatrixSite, ends: list[Endpoint]) -> Callable[[str], SamplingScope]:
+    if ends:
+        scope = sampling_scope_of_endpoints(ends)
+        return lambda _: scope
+    return partial(_of_layer, here.stack, here)
+
+
+def _of_layer(stack: Stack, here: MatrixSite, layer: str) -> SamplingScope:
+    return sampling_scope_of(stack, {x.name: here.site.pieces(x.name)[0].endpoint for x in stack.layers}, layer)
+
+
+def _without(plan: Plan, refused: dict[str, str]) -> Plan:
+    """With the cells left out that the engine refuses."""
+    cells = tuple(c.model_copy(update={"skip": c.skip or refused.get(c.key)}) for c in plan.cells)
+    left = {c.key for c in cells if c.skip is None}
+    return plan.model_copy(update={"cells": cells, "steps": tuple(s for s in plan.steps if s.cell in left)})
+
+
+def _measured(runner: Runner, base: Workload, ask: ScaleAsk) -> ScaleResult:
+    run = runner.running()
+    sweep = Sweep(run.plan, ask, partial(at_value, base, ask.axis), runner.cells(), time.monotonic)
+
+    def measure(step: Step, cell: Cell) -> CellResult:
+        if sweep.plan is not runner.running().plan:
+            # A point that was added is in the plan before it is measured.
+            runner.keep(plan=sweep.plan)
+
+        def hear(interval: Interval, _now: Glance) -> None:
+            runner.emit(sweep.told.model_copy(update=rates(interval)))
+
+        timing = Timing(ramp_s=run.plan.ramp_s, runtime_s=run.plan.runtime_s, interval_s=run.plan.interval_s)
+        return runner.measure_cell(step, cell, runner.ready(step, cell, timing, run.plan.placement), hear)
+
+    status, said = RunStatus.FAILED, None
+    try:
+        status = runner.carry_out(sweep, measure)
+        said = runner.site.gone()
+    finally:
+        run = runner.keep(status=status, scale_end=sweep.ended, message=runner.say(said))
+    if status is RunStatus.STOPPED:
+        raise Stopped("finished points are kept", hint=f"strata scale --resume {run.id}")
+    results = runner.cells()
+    done = scale_result(run, results)
+    if not done.points:
+        why = next((r.error for r in results if r.error), None) or "no I/O completed"
+        runner.keep(status=RunStatus.FAILED, message=why)
+        raise RunFailed("nothing was measured at", done.where, why)
+    return done

@@ -1,0 +1,155 @@
+"""``strata scale``: how far a rate follows its load, and what to add next."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from strata.cli import common, completion, tables
+from strata.cli.bundle import Bundle
+from strata.cli.bundles import Filed, Kept, Output, Pages, WorkloadWords
+from strata.errors import Exit, UsageError
+from strata.schemes import BRIEFLY
+
+if TYPE_CHECKING:
+    from strata.app.options import Options
+    from strata.model.scale import ScaleResult
+
+
+class Swept(Bundle):
+    """What grows, for how long, and what is asked of the curve."""
+
+    over: Annotated[str, typer.Option(help="What grows: iodepth, threads (numjobs), bs or range.")] = "iodepth"
+    points: Annotated[
+        str | None,
+        typer.Option(help="Values to start with, e.g. 1,2,4,8 (default: doublings); more are added at the knee."),
+    ] = None
+    budget: Annotated[str | None, typer.Option(help="Time for the whole sweep (default 1m).")] = None
+    until: Annotated[
+        str | None, typer.Option(help="Interval of a point's mean at which it needs no more time (default 2%).")
+    ] = None
+    worth: Annotated[
+        str | None, typer.Option(help="Gain of a doubling below which it is not worth it (default 20%).")
+    ] = None
+    open_loop: Annotated[
+        bool, typer.Option("--open-loop/--no-open-loop", help="Add fixed arrival rates below, at and above the limit.")
+    ] = True
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Predict a change: NAME=VALUE[@N], e.g. iodepth=256, limit=2x or delay=500us@4 (at 4); repeatable."
+        ),
+    ] = None
+
+
+class ReadPoints(Bundle):
+    """Where the points come from if nothing is measured."""
+
+    table: Annotated[Path | None, typer.Option(help="Read the points from a table (CSV, TSV); nothing runs.")] = None
+    column: common.Columns = None
+    run: Annotated[
+        str | None, typer.Option(help="Read the points from this run; nothing runs.", autocompletion=completion.runs)
+    ] = None
+
+
+def scale(
+    context: typer.Context,
+    words: WorkloadWords,
+    placed: Filed,
+    output: Output,
+    kept: Kept,
+    swept: Swept,
+    read: ReadPoints,
+    where: Annotated[
+        str | None,
+        typer.Argument(
+            help=f"An endpoint ({BRIEFLY}), a directory, or a stack file.", autocompletion=completion.endpoints
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an interrupted run: WHERE is its id (default: the newest).")
+    ] = False,
+    destructive: common.Destructive = None,
+) -> int:
+    """Sweep one axis until the rate stops following the load: limit, knee, saturated resource, and what a change gains.
+
+    Points are interleaved in rounds, and added where the curve bends. Every point is stored and can be resumed.
+    """
+    output.check()
+    way = tables.way_of(table=read.table is not None, run=read.run is not None, resume=resume)
+    tables.SCALE.check(context, way)
+    asked = tuple(swept.what_if or ())
+    if read.table is not None:
+        from strata.app.scale_plan import gain_of
+        from strata.app.scale_table import scale_table
+
+        publish(scale_table(read.table, common.columns(read.column), asked, gain_of(swept.worth)), output)
+        return Exit.FINE
+    if read.run is not None:
+        from strata.app.scale import scale_again
+
+        publish(scale_again(read.run, output.store, asked), output)
+        return Exit.FINE
+    if resume:
+        return _resume(where, output, destructive)
+    if where is None:
+        raise UsageError("nothing to scale", "", "", "strata scale file:/mnt/new.dat --over iodepth")
+    from strata.app.naming import understood
+    from strata.app.scale import measure_scale
+    from strata.app.scale_plan import ask_of
+    from strata.plan.words import workload_from_words
+
+    given = {name: value for name, value in words.given.items() if name != "rw" or value}
+    base = workload_from_words(**given, seed=placed.seed)
+    ask = ask_of(
+        swept.over, swept.points, swept.budget, swept.until, swept.worth, open_loop=swept.open_loop, what_if=asked,
+        size=common.size(placed.size),
+    )  # fmt: skip
+    with common.display(output.progress) as emit:
+        result = measure_scale(understood(where), ask, base, _options(placed, kept, output), emit, destructive)
+    publish(result, output)
+    return Exit.FINE
+
+
+def _options(placed: Filed, kept: Kept, output: Output) -> Options:
+    from strata.app.options import Options
+    from strata.model.placement import parse_placement
+
+    pinned = placed.cpus or placed.numa_node
+    return Options(
+        size=common.size(placed.size), keep=placed.keep, seed=placed.seed, engine=placed.engine, store=output.store,
+        label=kept.label, placement=parse_placement(placed.cpus, placed.numa_node) if pinned else None,
+    )  # fmt: skip
+
+
+def _resume(run_id: str | None, output: Output, destructive: str | None) -> int:
+    from strata.app.diagnose import unfinished
+    from strata.app.options import Options
+    from strata.app.scale import resume_scale
+
+    found = unfinished(run_id, output.store)
+    if found.plan.scale is None:
+        raise UsageError("cannot resume", found.id, "it is no sweep", f"strata measure --resume {found.id}")
+    with common.display(output.progress) as emit:
+        result = partial(resume_scale, found, Options(store=output.store))(emit, destructive)
+    publish(result, output)
+    return Exit.FINE
+
+
+def publish(result: ScaleResult, output: Pages) -> None:
+    """Print it and write what was asked."""
+    from strata.app.outputs import write_output
+    from strata.report.scale_text import scale_markdown, scale_text
+
+    if output.html is not None:
+        from strata.report.html import scale as page
+
+        write_output(output.html, page.render(result))
+    if output.markdown is not None:
+        write_output(output.markdown, scale_markdown(result))
+    output.write_cells(result)
+    common.show(result, scale_text, output.json)
+    output.said_where()

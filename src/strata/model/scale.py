@@ -1,0 +1,172 @@
+"""How a rate follows a growing load: what was asked, points, the curve of each layer, and what a change brings."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from strata.model.base import Value
+from strata.model.ends import CycleCost
+from strata.model.estimate import Estimate
+from strata.model.workload import Workload
+
+
+class Axis(StrEnum):
+    """What grows, in the word of the workload's option."""
+
+    IODEPTH = "iodepth"
+    THREADS = "threads"
+    BS = "bs"
+    RANGE = "range"
+
+    @property
+    def load(self) -> bool:
+        """Whether more of it is more I/Os in flight."""
+        return self in (Axis.IODEPTH, Axis.THREADS)
+
+    @property
+    def size(self) -> bool:
+        """Whether its values are bytes."""
+        return not self.load
+
+
+class ScaleAsk(Value):
+    """What was asked. ``values`` is the ladder that is measured first; further ones are added where the curve bends.
+
+    ``target``: half-width of a point's interval, as a share, at which it needs no more time. ``worth``: the gain of a
+    doubling below which it is not worth it. ``what_if``: ``NAME=VALUE``.
+    """
+
+    axis: Axis
+    values: tuple[int, ...]
+    budget_s: float = Field(gt=0)
+    target: float = Field(gt=0, lt=1)
+    worth: float = Field(default=0.2, gt=0, lt=1)
+    open_loop: bool = True
+    what_if: tuple[str, ...] = ()
+
+
+class Busy(Value):
+    """How much of a resource was used at a point: ``share`` 0..1 of ``of`` (``this machine's CPUs``).
+
+    ``name`` is the word for it in ``--what-if``. ``servers``: how many of it there are; ``demand_ns``: what each I/O
+    asks of it, with its interval over the rounds; both None where the share alone is known.
+    """
+
+    name: str
+    of: str
+    share: float
+    servers: float | None = None
+    demand_ns: Estimate | None = None
+
+
+class ScalePoint(Value):
+    """One value of the axis at one layer. ``outstanding``: I/Os in flight that were asked. Times in ns.
+
+    ``latency_ns`` by percentile; of a table also that of one end (``90.server``). Of a table ``workload`` is None, and
+    so is what it does not print.
+    """
+
+    layer: str
+    value: int
+    outstanding: int
+    workload: Workload | None = None
+    iops: Estimate
+    bytes_per_second: Estimate | None = None
+    mean_ns: Estimate | None = None
+    latency_ns: dict[str, Estimate] = {}
+    rounds: int = 1
+    ios: int | None = None
+    seconds: float | None = None
+    cycles: tuple[CycleCost, ...] = ()
+    busy: tuple[Busy, ...] = ()
+    """The fullest first."""
+
+
+class OpenPoint(Value):
+    """A fixed rate of arrivals, ``asked`` IOPS, which is ``share`` of the fitted limit. ``response_ns`` counts from the
+    intended start. ``kept_up``: whether the rate that was asked was reached, within 2 % and what chance may take."""
+
+    layer: str
+    share: float
+    asked: float
+    iops: Estimate
+    response_ns: dict[str, float]
+    kept_up: bool
+
+
+class Saturated(Value):
+    """What is full at the knee. ``name`` None: unknown, and ``says`` says what was looked at."""
+
+    name: str | None
+    says: str
+    share: float | None = None
+
+
+class ScaleCurve(Value):
+    """The curve of one layer. ``rate_unit`` is IOPS, or B/s where the block size grows.
+
+    ``form`` None: no curve is told, and ``refused`` says why. ``limit`` is X_max, ``limit_at`` the load of the maximum
+    (None: it is approached, and not passed), ``knee`` the load from which on more than half of an added load becomes
+    waiting time, ``worth`` the load up to which a doubling gains the asked share. None: not reached. Loads are values
+    of the axis. ``band``: (load, rate, lowest, highest) for a picture.
+    """
+
+    layer: str
+    form: str | None = None
+    refused: str = ""
+    parameters: dict[str, float] = {}
+    rms: float | None = None
+    rate_unit: str = "IOPS"
+    limit: Estimate | None = None
+    limit_at: Estimate | None = None
+    knee: Estimate | None = None
+    worth: Estimate | None = None
+    beyond: bool = False
+    """Whether the knee lies beyond the largest load that was measured: the limit is then an extrapolation."""
+    saturated: Saturated | None = None
+    band: tuple[tuple[float, float, float, float], ...] = ()
+
+
+class WhatIf(Value):
+    """What a change would bring at ``load`` (a value of the axis). ``refused``: why nothing is predicted."""
+
+    asked: str
+    layer: str
+    load: float | None = None
+    now: Estimate | None = None
+    rate: Estimate | None = None
+    gain: Estimate | None = None
+    rests_on: str = ""
+    refused: str = ""
+
+
+class ScaleResult(Value):
+    """A sweep as it was measured, or as it was read from a table."""
+
+    schema_version: str = Field(default="strata.scale/1", alias="schema")
+    run: str | None = None
+    """Its id in the store; None of a table."""
+    where: str
+    ask: ScaleAsk
+    layers: tuple[str, ...]
+    points: tuple[ScalePoint, ...]
+    curves: tuple[ScaleCurve, ...]
+    open_points: tuple[OpenPoint, ...] = ()
+    what_if: tuple[WhatIf, ...] = ()
+    seconds: float = 0.0
+    ended: str = ""
+    remarks: tuple[str, ...] = ()
+    environment: dict[str, Any] = {}
+    created_unix_ns: int | None = None
+    repeat: str = ""
+
+    def of(self, layer: str) -> tuple[ScalePoint, ...]:
+        """The points of one layer, by value."""
+        return tuple(p for p in self.points if p.layer == layer)
+
+    def curve(self, layer: str) -> ScaleCurve:
+        """The curve of one layer. Raises `StopIteration` for a layer that is not there."""
+        return next(c for c in self.curves if c.layer == layer)

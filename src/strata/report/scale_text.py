@@ -1,0 +1,191 @@
+"""A sweep for the terminal and as Markdown: points, the curve of each layer, open loops, and what a change brings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strata import units
+from strata.model.estimate import Estimate
+from strata.model.scale import Axis, OpenPoint, ScaleCurve, ScalePoint, ScaleResult, WhatIf
+from strata.report import figures
+from strata.report.markdown import bullets, escape, gfm
+from strata.report.text_layout import Paint, clean, table, wrap
+
+NONE = "–"
+USED = 2
+"""Resources that a row names: the fullest."""
+
+
+def scale_text(result: ScaleResult, width: int, color: bool = False) -> str:
+    """In at most ``width`` columns."""
+    paint = Paint(color)
+    out = paint.lines(wrap(head_words(result), width), "bold")
+    for layer in result.layers:
+        points, curve = result.of(layer), result.curve(layer)
+        head, rows = point_rows(points, result.ask.axis)
+        numeric = frozenset(range(len(head) - 1))
+        lines = table(head, rows, width, numeric=numeric, elastic=frozenset({len(head) - 1}))
+        out += ["", paint(clean(layer), "bold"), paint(lines[0], "dim"), *lines[1:], ""]
+        first, *more = curve_lines(curve, result.ask.axis)
+        out += paint.lines(wrap(f"CURVE   {first}", width, "", "        "), "bold")
+        for line in more:
+            out += wrap(line, width, "  ", "    ")
+        opened = [o for o in result.open_points if o.layer == layer]
+        if opened:
+            lines = table(OPEN_HEAD, map(open_row, opened), width, numeric=frozenset({0, 1, 2, 3, 4}))
+            out += ["", "  OPEN LOOP: I/Os arrive at this rate, whether or not earlier ones are done", *lines]
+        for answer in (a for a in result.what_if if a.layer == layer):
+            first, *more = what_if_lines(answer, result.ask.axis)
+            out += ["", *paint.lines(wrap(f"WHAT IF {first}", width, "", "        "), "bold")]
+            out += [line for text in more for line in wrap(text, width, "  ", "    ")]
+    for remark in result.remarks:
+        out += ["", *wrap(remark, width)]
+    return "\n".join(out)
+
+
+def head_words(result: ScaleResult) -> str:
+    """Where, over what, and how much was measured."""
+    axis = result.ask.axis.value
+    points = figures.plural(len(result.points), "point")
+    label = ""
+    if result.points and (w := result.points[0].workload) is not None:
+        label = f"{w.pattern} · " + ("" if result.ask.axis is Axis.BS else f"{units.size(w.bs)} · ")
+    text = f"{result.where} · {label}over {axis} · {points}"
+    if result.run is None:
+        return text
+    return f"{text} · measured for {units.duration(result.seconds * 1e9)} · ended: {result.ended}"
+
+
+def value_words(value: float, axis: Axis) -> str:
+    """A value of the axis: ``8``, ``64 KiB``; of a fitted one two digits behind."""
+    return units.size(round(value)) if axis.size else f"{value:.3g}"
+
+
+def point_rows(points: Sequence[ScalePoint], axis: Axis) -> tuple[list[str], list[list[str]]]:
+    """The head and a row for each point; columns that no point has are left out."""
+    columns: list[tuple[str, list[str]]] = [
+        (axis.value, [value_words(p.value, axis) for p in points]),
+        ("IOPS", [units.count(p.iops.value) for p in points]),
+        ("±", [figures.share_error(p.iops).removeprefix("±") for p in points]),
+    ]
+    if axis is Axis.BS:
+        columns.append(("rate", [NONE if (b := p.bytes_per_second) is None else units.rate(b.value) for p in points]))
+    for name in ("50", "90", "99"):
+        columns.append((f"p{name}", [_time(p.latency_ns.get(name)) for p in points]))
+    for end in ("server", "wire", "read", "write"):
+        columns.append((f"p90 {end}", [_time(p.latency_ns.get(f"90.{end}")) for p in points]))
+    columns += [("cycles/B", [cycles(p, "byte") for p in points]), ("cycles/IO", [cycles(p, "io") for p in points])]
+    columns.append(("busiest", [busiest(p) for p in points]))
+    shown = [(name, cells) for name, cells in columns if any(c not in ("", NONE) for c in cells)]
+    return [name for name, _ in shown], [list(row) for row in zip(*(cells for _, cells in shown), strict=True)]
+
+
+def _time(e: Estimate | None) -> str:
+    return NONE if e is None else units.duration(e.value)
+
+
+def cycles(point: ScalePoint, of: str) -> str:
+    """Kernel cycles of the whole machine for each byte or I/O, and of a server beside it."""
+    found = [c for c in point.cycles if c.end == "machine" or c.end.startswith("server")]
+    told = [c.kernel_per_byte if of == "byte" else c.kernel_per_io for c in found]
+    return " / ".join(units.significant(e.value, 3) if e.value < 1000 else units.count(e.value) for e in told) or NONE
+
+
+def busiest(point: ScalePoint) -> str:
+    """The fullest resources and their shares, in the words of ``--what-if``."""
+    return ", ".join(f"{b.name} {figures.percent(b.share)}" for b in point.busy[:USED])
+
+
+def curve_lines(curve: ScaleCurve, axis: Axis) -> list[str]:
+    """Which curve, its limit and knee, and what is full there; why there is none."""
+    if curve.form is None:
+        return [f"none: {curve.refused}"]
+    named = ", ".join(f"{name} {value:.4g}" for name, value in curve.parameters.items())
+    out = [f"{curve.form} ({named}); the points lie {figures.percent(curve.rms or 0)} off it"]
+    if curve.knee is None:
+        out.append(f"Knee: not reached: up to {axis.value} {_last(curve, axis)} more load is more rate")
+    else:
+        where = "; it lies beyond what was measured" if curve.beyond else ""
+        out.append(f"Knee: {axis.value} {between(curve.knee, axis)}: more of it is more time than rate{where}")
+    if curve.limit is not None:
+        note = " (extrapolated: nothing that large was measured)" if curve.beyond else ""
+        at = (
+            ""
+            if curve.limit_at is None
+            else f", at {axis.value} {between(curve.limit_at, axis)}; beyond it the rate falls"
+        )
+        out.append(f"Limit: {amounts(curve.limit)}{note}{at}")
+    if curve.worth is not None:
+        out.append(f"Worth doubling up to {axis.value} {between(curve.worth, axis)}")
+    if curve.saturated is not None:
+        out.append(f"Saturated at the knee: {curve.saturated.says}")
+    return out
+
+
+def _last(curve: ScaleCurve, axis: Axis) -> str:
+    # The band goes half as far again as the points.
+    return value_words(curve.band[-1][0] / 1.5, axis) if curve.band else NONE
+
+
+def between(e: Estimate, axis: Axis) -> str:
+    """``8.3 (8.2–8.4)``; an open end is said."""
+    if e.low is None and e.high is None:
+        return value_words(e.value, axis)
+    low = "?" if e.low is None else value_words(e.low, axis)
+    high = "?" if e.high is None else value_words(e.high, axis)
+    return f"{value_words(e.value, axis)} ({low}–{high})"
+
+
+def amounts(e: Estimate) -> str:
+    """``1 998 IOPS (1 994–2 001)``."""
+    text = figures.amount(e.value, e.unit)
+    if e.low is not None and e.high is None:
+        return f"{text} ({figures.amount(e.low, e.unit)} or more)"
+    if e.low is None or e.high is None:
+        return text
+    return f"{text} ({figures.amount(e.low, e.unit)} to {figures.amount(e.high, e.unit)})"
+
+
+OPEN_HEAD = ("of the limit", "asked", "IOPS", "p50", "p90", "kept up")
+
+
+def open_row(o: OpenPoint) -> list[str]:
+    """One rate of arrivals."""
+    times = [units.duration(o.response_ns[p]) if p in o.response_ns else NONE for p in ("50", "90")]
+    kept = "yes" if o.kept_up else "no: the queue grows"
+    return [figures.percent(o.share), units.count(o.asked), units.count(o.iops.value), *times, kept]
+
+
+def what_if_lines(answer: WhatIf, axis: Axis) -> list[str]:
+    """The prediction, and what it rests on."""
+    if answer.gain is None or answer.rate is None or answer.load is None:
+        return [f"{answer.asked}: no prediction: {answer.refused}"]
+    low, high = answer.gain.low, answer.gain.high
+    ends = "" if low is None or high is None else f" ({low:.2f}–{high:.2f})"
+    at = value_words(answer.load, axis)
+    first = f"{answer.asked}: {answer.gain.value:.2f}{ends} times the rate at {axis.value} {at}: {amounts(answer.rate)}"
+    return [first, f"It rests on {answer.rests_on}."]
+
+
+def scale_markdown(result: ScaleResult) -> str:
+    """The same for a merge request; a trailing newline is not added."""
+    blocks = [f"### Strata: {escape(head_words(result))}"]
+    for layer in result.layers:
+        head, rows = point_rows(result.of(layer), result.ask.axis)
+        blocks.append(f"**{escape(layer)}**")
+        blocks.append(gfm([escape(h) for h in head], [[escape(c) for c in row] for row in rows], 0))
+        blocks.append(bullets(curve_lines(result.curve(layer), result.ask.axis)))
+        if opened := [open_row(o) for o in result.open_points if o.layer == layer]:
+            blocks.append(gfm(list(OPEN_HEAD), [[escape(c) for c in row] for row in opened], 0))
+        answers = [" ".join(what_if_lines(a, result.ask.axis)) for a in result.what_if if a.layer == layer]
+        blocks.append(bullets(f"What if {text}" for text in answers))
+    blocks.append(bullets(result.remarks))
+    host, made = result.environment.get("hostname"), result.created_unix_ns
+    parts = [
+        f"run {result.run}" if result.run else "",
+        str(host or ""),
+        figures.utc(made) if made else "",
+        result.repeat,
+    ]
+    blocks.append(f"<sub>{escape(' · '.join(p for p in parts if p))}</sub>" if any(parts) else "")
+    return "\n\n".join(b for b in blocks if b)

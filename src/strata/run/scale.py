@@ -1,0 +1,251 @@
+"""A sweep as a strategy: the ladder once, points where the curve bends, rounds until it is narrow, then open loops.
+
+What comes next follows from the results alone, so that a resumed sweep goes on where it was. Every round has all of its
+points in an order of its own, and the layers of one point next to each other: what drifts meets them alike.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from strata.analyse.scaling.fitted import Fitted, LoadPoint, fitted
+from strata.analyse.scaling.result import closed, value_of
+from strata.analyse.stats import estimate
+from strata.model.plan import Cell, Plan, Step
+from strata.model.progress import Phase, Progress
+from strata.model.result import CellResult
+from strata.model.run import RunStatus
+from strata.model.scale import ScaleAsk
+from strata.model.workload import OpenLoop, Workload
+from strata.run.execute import (
+    Commit,
+    Committed,
+    Emit,
+    Event,
+    Finish,
+    Instruction,
+    Interrupted,
+    Measure,
+    Started,
+    StepDone,
+    StepFailed,
+)
+from strata.run.judge import cut_short, ended, fault, result_of
+
+ROUNDS = 3
+"""Of every point: two tell no spread that could be believed."""
+BENDS = (0.5, 0.71, 1.0, 1.41, 2.0)
+"""Of the knee that the ladder shows: where points are added."""
+APART = 1.15
+"""Times that two neighbours differ at least; nearer ones would say the same."""
+OPEN_SHARES = (0.5, 0.8, 0.9, 1.0, 1.2)
+"""Of the fitted limit: arrivals below, at and beyond it."""
+OPEN_ROUNDS = 3
+OPEN_PART = 0.2
+"""Of the budget, for the open loops."""
+OPEN_DEPTH = 256
+WRITTEN_UP = "byte bound reached: no more writing"
+WORKLOADS = Callable[[int], Workload]
+
+
+class Sweep:
+    """``workload`` gives that of a value of the axis; ``kept`` are the results of a resumed sweep.
+
+    `plan` grows as points are added; whoever carries it out keeps it before it is measured.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        ask: ScaleAsk,
+        workload: WORKLOADS,
+        kept: Sequence[CellResult],
+        clock: Callable[[], float],
+    ) -> None:
+        self.plan, self.told = plan, Progress(phase=Phase.MEASURE)
+        self._ask, self._workload, self._clock = ask, workload, clock
+        self._results = [r for r in kept if not (r.result is not None and cut_short(r.result))]
+        self._spent = sum(r.result.seconds + plan.ramp_s for r in self._results if r.result is not None)
+        self._order = max((r.order for r in kept), default=-1) + 1
+        self._since = clock()
+        self._queue: list[Cell] = []
+        self._unsafe: CellResult | None = None
+        self.ended = ""
+
+    def handle(self, event: Event) -> tuple[Instruction, ...]:
+        """What to do now."""
+        match event:
+            case Started():
+                return self._next()
+            case StepDone(result=CellResult(result=done)) if done is not None:
+                return self._commit(event.result.model_copy(update={"error": fault(done)}))
+            case StepFailed():
+                return self._commit(result_of(self._step, self._cell, error=event.error))
+            case Committed():
+                return self._safe()
+            case Interrupted():
+                rescue = (Commit(self._unsafe),) if self._unsafe is not None else ()
+                return (*rescue, Finish(RunStatus.STOPPED))
+            case _:
+                raise ValueError(f"a sweep asked for no {type(event).__name__}")
+
+    @property
+    def seconds_left(self) -> float:
+        """Of the budget."""
+        return self._ask.budget_s - self._spent - (self._clock() - self._since)
+
+    def _commit(self, result: CellResult) -> tuple[Instruction, ...]:
+        self._unsafe = result
+        return (Commit(result),)
+
+    def _safe(self) -> tuple[Instruction, ...]:
+        result, self._unsafe = self._unsafe, None
+        assert result is not None, "nobody asked for it"
+        self._order += 1
+        if result.result is not None and cut_short(result.result):
+            return (Finish(RunStatus.STOPPED),)
+        self._results.append(result)
+        return (Emit(ended(self.told, result)), *self._next())
+
+    def _next(self) -> tuple[Instruction, ...]:
+        if not self._queue:
+            self._queue = self._batch()
+        if self._queue and self._written_up(self._queue[0]):
+            self.ended = WRITTEN_UP
+            return (Finish(RunStatus.DONE),)
+        if not self._queue:
+            return (Finish(RunStatus.DONE),)
+        self._cell = cell = self._queue.pop(0)
+        self._step = Step(order=self._order, round=self._rounds[cell.key], cell=cell.key)
+        self.told = Progress(
+            phase=Phase.MEASURE, layer=cell.layer, label=cell.workload.label,
+            step=len(self._results) + 1, steps=len(self._results) + 1 + len(self._queue),
+            seconds_left=max(0.0, self.seconds_left),
+        )  # fmt: skip
+        return (Emit(self.told), Measure(self._step, cell))
+
+    def _written_up(self, cell: Cell) -> bool:
+        """Whether it would write beyond what the plan announced."""
+        done = sum(r.result.write.bytes for r in self._results if r.result is not None)
+        return cell.workload.rw.writes and done >= self.plan.bytes_written
+
+    @property
+    def _rounds(self) -> Counter[str]:
+        return Counter(r.cell for r in self._results)
+
+    def _batch(self) -> list[Cell]:
+        """The next round, in its order; empty where the sweep is over."""
+        rounds, points = self._rounds, closed(self.plan)
+        if missing := [c for c in points if not rounds[c.key]]:
+            return self._ordered(missing, 0)
+        if self._ask.axis.load and self._add_bends(points):
+            return self._ordered([c for c in closed(self.plan) if not rounds[c.key]], 0)
+        few = [c for c in points if rounds[c.key] < ROUNDS and self._measured(c)]
+        if few:
+            return self._ordered(few, min(rounds[c.key] for c in few))
+        if self._ask.open_loop and self._ask.axis.load and (cells := self._open(rounds)):
+            return self._ordered(cells, max(rounds[c.key] for c in cells))
+        wide = [c for c in points if self._measured(c) and self._width(c) > self._ask.target]
+        if not wide:
+            self.ended = "every point is within the target"
+            return []
+        if self.seconds_left < self._step_s * len(wide):
+            self.ended = "budget"
+            return []
+        return self._ordered(wide, max(rounds[c.key] for c in wide))
+
+    @property
+    def _step_s(self) -> float:
+        return self.plan.ramp_s + self.plan.runtime_s
+
+    def _ordered(self, cells: Sequence[Cell], number: int) -> list[Cell]:
+        rng = random.Random(f"{self.plan.seed}/{number}")
+        by: dict[str, list[Cell]] = {}
+        for c in cells:
+            by.setdefault(c.workload.key, []).append(c)
+        keys = list(by)
+        rng.shuffle(keys)
+        return [c for key in keys for c in rng.sample(by[key], len(by[key]))]
+
+    def _rates(self, cell: Cell) -> list[float]:
+        return [r.result.iops for r in self._results if r.cell == cell.key and r.error is None and r.result is not None]
+
+    def _measured(self, cell: Cell) -> bool:
+        return bool(self._rates(cell))
+
+    def _width(self, cell: Cell) -> float:
+        found = estimate(self._rates(cell), "IOPS")
+        return math.inf if found.half_width is None else found.half_width / found.value
+
+    def _fit(self, layer: str) -> Fitted | None:
+        points = []
+        for c in closed(self.plan):
+            if c.layer == layer and (rates := self._rates(c)):
+                points.append(LoadPoint(float(c.workload.outstanding), sum(rates) / len(rates)))
+        found = fitted(points, draws=2)
+        return found if isinstance(found, Fitted) else None
+
+    def _add_bends(self, points: Sequence[Cell]) -> bool:
+        """Points around the knee of each layer, in all layers; whether any was added."""
+        if any(c.key not in {s.cell for s in self.plan.steps} for c in points):
+            # They were added before.
+            return False
+        there = sorted({value_of(c.workload, self._ask.axis) for c in points})
+        wanted: set[int] = set()
+        for layer in self.plan.stack.layers:
+            fit = self._fit(layer.name)
+            knee = None if fit is None else fit.knee()
+            if knee is None or not there:
+                continue
+            per = points[0].workload.outstanding / value_of(points[0].workload, self._ask.axis)
+            for share in BENDS:
+                n = max(1, round(share * knee.value / per))
+                if there[0] < n < there[-1] and all(max(n / m, m / n) >= APART for m in (*there, *wanted)):
+                    wanted.add(n)
+        if not wanted:
+            return False
+        cells = [
+            Cell(layer=layer.name, workload=self._workload(n))
+            for n in sorted(wanted)
+            for layer in self.plan.stack.layers
+        ]
+        self.plan = self.plan.model_copy(update={"cells": (*self.plan.cells, *cells)})
+        return True
+
+    def _open(self, rounds: Counter[str]) -> list[Cell]:
+        """Arrivals at shares of each layer's limit; added once the closed loops tell it."""
+        cells = [c for c in self.plan.cells if isinstance(c.workload.arrival, OpenLoop)]
+        if not cells:
+            if self._ask.budget_s * OPEN_PART < self._step_s or self.seconds_left < self._step_s:
+                return []
+            cells = [c for layer in self.plan.stack.layers for c in self._arrivals(layer.name)]
+            self.plan = self.plan.model_copy(update={"cells": (*self.plan.cells, *cells)})
+        tried = Counter(r.cell for r in self._results)
+        return [c for c in cells if rounds[c.key] < OPEN_ROUNDS and tried[c.key] < OPEN_ROUNDS]
+
+    def _arrivals(self, layer: str) -> list[Cell]:
+        fit = self._fit(layer)
+        most = None if fit is None else fit.curve.most
+        if fit is None or most is None or fit.knee() is None:
+            return []
+        # A bound on I/Os in flight, so that arrivals beyond the limit do not pile up without end.
+        first = self._workload(self._ask.values[0])
+        at = max(1, round(OPEN_DEPTH / first.threads))
+        made = [
+            first.model_copy(
+                update={"arrival": OpenLoop(iops=float(f"{share * most:.4g}"), process="poisson", iodepth=at)}
+            )
+            for share in OPEN_SHARES
+        ]
+        return [Cell(layer=layer, workload=w) for w in made]
+
+
+def ladder(least: int, most: int) -> tuple[int, ...]:
+    """Doublings from the least to the most, both in it."""
+    found = [least]
+    while found[-1] * 2 < most:
+        found.append(found[-1] * 2)
+    return (*found, most) if most > least else tuple(found)

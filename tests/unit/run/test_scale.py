@@ -1,0 +1,155 @@
+"""The order of a sweep: the ladder, points at the knee, rounds, open loops, an end; driven without a machine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from tests.unit.analyse.material import engine_result
+
+from strata.app.options import Options
+from strata.app.scale_plan import at_value, scale_plan
+from strata.model.plan import Plan
+from strata.model.result import CellResult
+from strata.model.run import RunStatus
+from strata.model.scale import Axis, ScaleAsk
+from strata.model.stack import Stack
+from strata.model.workload import OpenLoop, Workload
+from strata.plan.words import workload_from_words
+from strata.run.execute import execute
+from strata.run.judge import result_of
+from strata.run.scale import ROUNDS, Sweep, ladder
+
+LADDER = (1, 2, 4, 8, 16, 32, 64)
+
+
+def base() -> Workload:
+    return workload_from_words("randread", "4k")
+
+
+def stack(*names: str) -> Stack:
+    return Stack.model_validate({"name": "s", "layers": [{"name": n, "endpoint": f"file:/nowhere/{n}"} for n in names]})
+
+
+def plan_for(ask: ScaleAsk, *layers: str) -> Plan:
+    return scale_plan(stack(*layers), ask, base(), Options(), "20261125-000000-0000", 1 << 30, writable=False)
+
+
+def ask_for(**more: object) -> ScaleAsk:
+    return ScaleAsk.model_validate({"axis": Axis.IODEPTH, "values": LADDER, "budget_s": 60.0, "target": 0.03} | more)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def capped(workload: Workload) -> float:
+    """250 IOPS for each I/O in flight, up to 3,000; open loops get what they ask, up to that."""
+    arrival = workload.arrival
+    return min(arrival.iops, 3000.0) if isinstance(arrival, OpenLoop) else min(250.0 * workload.outstanding, 3000.0)
+
+
+def carried(
+    ask: ScaleAsk, rate: Callable[[Workload], float], layers: tuple[str, ...] = ("file",),
+    stop_after: int | None = None,
+) -> tuple[Sweep, list[CellResult], RunStatus]:  # fmt: skip
+    plan, clock = plan_for(ask, *layers), Clock()
+    done: list[CellResult] = []
+    sweep = Sweep(plan, ask, lambda v: at_value(base(), ask.axis, v), done, clock)
+
+    def measure(step: object, cell: object) -> CellResult:
+        seconds = plan.ramp_s + plan.runtime_s
+        clock.now += seconds
+        # One round is 1 % above the mean and the next as far below.
+        wobble = 1 + 0.01 * (-1) ** step.round  # type: ignore[attr-defined]
+        w = cell.workload  # type: ignore[attr-defined]
+        return result_of(step, cell, engine_result(w, rate(w) * wobble, seconds=plan.runtime_s))  # type: ignore[arg-type]
+
+    status = execute(
+        sweep,
+        measure=measure,
+        commit=done.append,
+        emit=lambda _: None,
+        stop_requested=lambda: stop_after is not None and len(done) >= stop_after,
+    )
+    return sweep, done, status
+
+
+def test_the_ladder_is_followed_by_points_at_the_knee_and_every_point_has_its_rounds() -> None:
+    sweep, done, status = carried(ask_for(), capped)
+    closed = [r for r in done if "qd" in r.cell]
+    depths = {int(r.cell.partition("-qd")[2]) for r in closed}
+    assert status is RunStatus.DONE and set(LADDER) <= depths
+    added = depths - set(LADDER)
+    assert added and all(5 <= d <= 26 for d in added), "the knee is at 12"
+    assert min(Counter(r.cell for r in closed).values()) >= ROUNDS
+    first = [r.cell for r in done[: len(LADDER)]]
+    assert {int(c.partition("-qd")[2]) for c in first} == set(LADDER), "the ladder comes first"
+    assert sweep.ended == "every point is within the target"
+
+
+def test_open_loops_lie_around_the_limit() -> None:
+    sweep, _, _ = carried(ask_for(), capped)
+    asked = sorted(c.workload.arrival.iops for c in sweep.plan.cells if isinstance(c.workload.arrival, OpenLoop))
+    assert asked[0] == pytest.approx(1500, rel=0.03) and asked[-1] == pytest.approx(3600, rel=0.03)
+    assert not any("iops" in r.cell for r in carried(ask_for(open_loop=False), capped)[1])
+
+
+def test_rounds_are_interleaved_and_in_other_orders() -> None:
+    _, done, _ = carried(ask_for(open_loop=False), capped)
+    rounds: dict[int, list[str]] = {}
+    for r in done:
+        rounds.setdefault(r.round, []).append(r.cell)
+    common = set(rounds[1]) & set(rounds[2])
+    assert [c for c in rounds[1] if c in common] != [c for c in rounds[2] if c in common]
+    assert len(set(rounds[1])) == len(rounds[1])
+
+
+def test_layers_of_one_point_stand_next_to_each_other() -> None:
+    _, done, _ = carried(ask_for(open_loop=False), capped, ("disk", "share"))
+    pairs = [(a.workload_key, b.workload_key) for a, b in zip(done[0:14:2], done[1:14:2], strict=True)]
+    assert all(a == b for a, b in pairs)
+
+
+def test_a_noisy_point_gets_more_rounds_until_the_budget_is_gone() -> None:
+    state = Counter[str]()
+
+    def noisy(w: Workload) -> float:
+        state[w.key] += 1
+        return capped(w) * (1.3 if w.outstanding == 4 and state[w.key] % 2 else 1.0)
+
+    sweep, done, _ = carried(ask_for(open_loop=False), noisy)
+    counts = Counter(r.cell for r in done)
+    assert counts["file/randread-4KiB-qd4"] == max(counts.values()) > ROUNDS
+    assert sweep.ended == "budget"
+
+
+@pytest.mark.parametrize("after", [1, 5, 9, 16, 30])
+def test_a_stopped_sweep_goes_on_to_the_same_points(after: int) -> None:
+    whole, all_of_it, _ = carried(ask_for(), capped)
+    cut, part, status = carried(ask_for(), capped, stop_after=after)
+    assert status is RunStatus.STOPPED and len(part) == after
+    resumed = Sweep(cut.plan, ask_for(), lambda v: at_value(base(), Axis.IODEPTH, v), part, Clock())
+    rest: list[CellResult] = []
+    execute(
+        resumed,
+        measure=lambda step, cell: result_of(step, cell, engine_result(cell.workload, capped(cell.workload))),
+        commit=rest.append,
+        emit=lambda _: None,
+        stop_requested=lambda: False,
+    )  # fmt: skip
+    assert closed_of(part + rest) == closed_of(all_of_it) and len(resumed.plan.cells) == len(whole.plan.cells)
+    assert len({r.order for r in (*part, *rest)}) == len(part) + len(rest)
+
+
+def closed_of(results: list[CellResult]) -> set[str]:
+    return {r.cell for r in results if "qd" in r.cell}
+
+
+def test_doublings_end_at_what_was_asked() -> None:
+    assert ladder(1, 100) == (1, 2, 4, 8, 16, 32, 64, 100) and ladder(4, 4) == (4,)
