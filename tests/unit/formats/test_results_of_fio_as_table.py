@@ -198,3 +198,11 @@ def test_requested_rates_beside_the_free_one_are_a_curve() -> None:
     assert "cap" not in [flag.law for flag in check_table(read_table(curve, "x", {}))]
     other = curve.replace(",1000,8K,8", ",1000,64K,8")
     assert "cap" in [flag.law for flag in check_table(read_table(other, "x", {}))]
+
+
+def test_a_few_per_cent_of_a_short_io_are_the_load_generator_s_own_time() -> None:
+    def told(iops: int) -> list[str]:
+        return [f.law for f in check_table(read_table(f"iops,outstanding,time.mean [us]\n{iops},1,10.000\n", "x", {}))]
+
+    assert (told(93_000), told(87_000)) == ([], ["little"])
+    assert told(107_000) == ["little"]
