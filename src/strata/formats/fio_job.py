@@ -119,7 +119,8 @@ def _together(options: dict[str, str], left: dict[str, str], words: dict[str, An
     if (rate := words.pop("rate", None)) is not None:
         words["limit_bytes"] = rate * threads
     size, offset = left.pop("size", None), words.pop("offset", None)
-    if not random and threads > 1 and size is not None and words.get("offset_increment") == _bytes_or_none(size):
+    apart = words.get("offset_increment")
+    if not random and threads > 1 and apart is not None and size is not None and apart == _bytes_or_none(size):
         # Each job has a part of its own, next to the one before: what threads have where nothing else is said.
         del words["offset_increment"]
     if offset:

@@ -94,6 +94,16 @@ def test_sar_and_sadf_say_the_same_of_the_same_file() -> None:
     assert of(lines)[("await", "vda")] == [float(r[rows[0].index("await")]) for r in rows[1:]]
 
 
+def test_other_tables_may_follow_the_disks_of_sar() -> None:
+    """``sar -A``: a table of another name after an empty line is none of disks, whatever its number of columns."""
+    disks = (DATA / "sar-d.txt").read_text()
+    one = next(line for line in disks.splitlines() if " DEV " in line)
+    at = one.split(" ")[0]
+    other = f"\n{at}        IFACE   rxpck/s   txpck/s\n{at}           lo      1.00      2.00\n"
+    comment = f"{at}     COM Hello, world!\n"
+    assert read_bytes((disks + comment + other).encode()).counters == read_file("sar-d.txt").counters
+
+
 def test_sar_goes_on_past_midnight() -> None:
     text = "Linux 6.1.0 (h) \t2026-11-23 \t_x86_64_\t(2 CPU)\n\n23:59:58 DEV tps await\n"
     found = read_bytes((text + "23:59:59 sda 1.0 2.0\n00:00:00 sda 3.0 4.0\nAverage: sda 2.0 3.0\n").encode())

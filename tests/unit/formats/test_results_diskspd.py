@@ -168,3 +168,15 @@ def test_xml_that_is_broken_says_why(before: str, after: str, why: str | None) -
     with pytest.raises(Misread) as e:
         read_bytes(text.encode())
     assert why in e.value.why
+
+
+def test_percentiles_may_follow_the_threads_at_once() -> None:
+    """A file from which the tables of reads and writes were cut: the next heading is one of percentiles."""
+    cut = re.sub(r"^(Read|Write) IO$.*?^total:[^\n]+$", "", WINDOWS, flags=re.M | re.S)
+    cut = re.sub(r"^(?:total: *|Total latency distribution:)$", "total:", cut, flags=re.M)
+    assert "Read IO" not in cut and "\ntotal:\n" in cut.replace("\r\n", "\n")
+    [cell] = read_bytes(cut.encode()).cells
+    [whole] = read_file("diskspd-windows.txt").cells
+    assert cell.total is not None and whole.total is not None
+    assert cell.total.base("ios") == whole.total.base("ios")
+    assert any(key.startswith("time.p") for key in cell.total.figures)

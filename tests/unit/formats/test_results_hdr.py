@@ -68,7 +68,7 @@ def test_the_unit_is_read_off_the_maxima_and_never_guessed() -> None:
 
 def test_tags_are_cells_and_damage_is_named() -> None:
     tagged = TEXT.replace("1795480001", "Tag=reads,1795480001")
-    assert [c.name for c in read_bytes(tagged.encode()).cells] == ["all", "reads"]
+    assert [c.name for c in read_bytes(tagged.encode()).cells] == ["untagged", "reads"]
     with pytest.raises(Misread, match="it is no interval") as e:
         read_bytes(f"{TEXT}1,2,3\n".encode())
     assert e.value.line == 8

@@ -72,6 +72,14 @@ def test_a_run_that_ended_early_counts_nothing_that_it_did_not_do() -> None:
     assert "direct" not in read_bytes("\n".join(unknown).encode()).cells[0].asked
 
 
+def test_the_latency_of_one_task_is_not_the_mean_time_of_an_io() -> None:
+    """It is a task's time ÷ the transfers that it counted last: 310 s beside 424 000 IOPS in public results."""
+    for name in ("ior.txt", "ior.json"):
+        found = read_file(name)
+        assert all("time.mean" not in side.figures for cell in found.cells for side in cell.sides.values())
+        assert any("the latency" in why for why in found.left_out)
+
+
 def test_a_row_that_is_short_is_named() -> None:
     with pytest.raises(Misread, match="10 values for 11 columns") as e:
         read_bytes(TEXT.replace("0.000220    1024.00", "1024.00").encode())

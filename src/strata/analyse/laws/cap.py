@@ -7,7 +7,8 @@ Why it matters
 Evidence
     The requested rate (`cap`) and the rate of the row, at 98 % of it or more.
 What rules it out
-    A row below its cap: there the storage or the load generator was the limit.
+    A row below its cap: there the storage or the load generator was the limit. A row of the same workload without a
+    cap, as a curve of requested rates begins with.
 Source
     Schroeder, Wierman and Harchol-Balter, Open versus closed: a cautionary tale, NSDI 2006.
 """
@@ -15,7 +16,7 @@ Source
 from __future__ import annotations
 
 from strata import units
-from strata.analyse.laws.base import Answers, flag, throughput, value
+from strata.analyse.laws.base import Answers, flag, outstanding, throughput, value
 from strata.model.figures import Role, Row, Table
 
 NAME, TITLE, ORDER = "cap", "not a capacity", 110
@@ -32,12 +33,21 @@ def at_cap(table: Table, row: Row) -> float | None:
     return asked if asked and done is not None and done >= asked * REACHED else None
 
 
+def _workload(table: Table, row: Row) -> tuple[str, float | None, float | None]:
+    return table.word(row, "pattern") or "", value(table, row, "size"), outstanding(table, row)
+
+
+def _is_free(table: Table, row: Row) -> bool:
+    return value(table, row, "cap") is None and throughput(table, row) is not None
+
+
 def check(table: Table) -> Answers:
     """One flag for all rows that stand at their cap."""
     if any(value(table, row, "cap") and throughput(table, row) for row in table.of(Role.MEASURED)):
         yield None
+    free = {_workload(table, row) for row in table.of(Role.MEASURED) if _is_free(table, row)}
     asked = ((row, at_cap(table, row)) for row in table.of(Role.MEASURED))
-    held = [(row, rate) for row, rate in asked if rate is not None]
+    held = [(row, rate) for row, rate in asked if rate is not None and _workload(table, row) not in free]
     if not held:
         return
     row, cap = held[0]

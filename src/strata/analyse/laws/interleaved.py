@@ -8,7 +8,7 @@ Why it matters
 Evidence
     A sequential write pattern with more than one thread.
 What rules it out
-    Threads with a range of their own each (the label `ranges` is `own`).
+    Threads with a range of their own each (the label `ranges` is `own`), or of which it is not said (`unknown`).
 Source
     Microsoft, Cluster Shared Volume: a systematic approach to finding bottlenecks (two threads on the bare disk
     reproduced the loss seen through a share, sequential reads were unaffected).
@@ -21,6 +21,8 @@ from strata.model.figures import Table
 
 NAME, TITLE, ORDER = "interleaved", "interleaved sequential writes", 130
 SAYS = "several threads write one sequential stream"
+NOT_SHARED = ("own", "unknown")
+"""Labels by which threads do not write one stream, or are not known to."""
 NEXT = "Report it as interlocked multi-threaded sequential, and run it with one thread as well."
 
 
@@ -29,7 +31,7 @@ def check(table: Table) -> Answers:
         pattern, threads = (table.word(row, "pattern") or "").partition(",")[0], row.figures["threads"].base
         if pattern:
             yield None
-        if threads <= 1 or pattern != "sequential write" or table.word(row, "ranges") == "own":
+        if threads <= 1 or pattern != "sequential write" or table.word(row, "ranges") in NOT_SHARED:
             continue
         text = (
             f"{threads:g} threads write one sequential stream: the writes arrive interleaved, close to random for a "

@@ -12,9 +12,10 @@ Evidence
 What rules it out
     An open loop, which keeps no number outstanding; and, where fewer are in flight, a loop that is throttled by a
     rate cap or by pauses. A flush in flight is one of the I/Os. A time that is only part of an I/O's time is checked
-    against the upper bound alone. The law allows five per cent, the edges of the measured span (twice the outstanding
-    I/Os of each repetition; where more are in flight than kept, the longest I/O's share of the span if it is known: an
-    I/O that started before the span counts whole) and the rounding of every figure.
+    against the upper bound alone. The law allows five per cent (ten where fewer are in flight), the edges of the
+    measured span (twice the outstanding I/Os of each repetition; where more are in flight than kept, the longest I/O's
+    share of the span if it is known: an I/O that started before the span counts whole) and the rounding of every
+    figure.
 Source
     J. D. C. Little, A proof for the queuing formula L = λW, Operations Research 9 (1961); Denning and Buzen, The
     operational analysis of queueing network models, ACM Computing Surveys 10 (1978).
@@ -30,6 +31,8 @@ NAME, TITLE, ORDER = "little", "Little's law", 10
 NEXT_OF_RUN = "Measure again; if it persists, report it as an error of the measurement."
 SAYS = "more I/Os in flight than are kept outstanding, or clearly fewer"
 TOLERANCE = 0.05
+FEWER = 0.10
+"""How many fewer in flight than kept are clearly fewer: a short I/O lets the load generator's own time show."""
 DIRECTIONS = ("read", "write")
 RATIO_TOLERANCE = 0.03
 SLIP = 0.15
@@ -52,6 +55,7 @@ def _in_flight(table: Table, row: Row) -> Answers:
     if n is None or loop == "open" or (ios is not None and ios < FEW):
         return
     slack = TOLERANCE + (2 * n * (value(table, row, "rounds") or 1) / ios if ios else 0.0)
+    fewer = FEWER + slack - TOLERANCE
     # The I/Os that lie over an edge are the long ones: with stalls of 200 ms they are far longer than the mean.
     most = TOLERANCE + max(slack - TOLERANCE, value(table, row, "edge") or 0.0)
     counted = bounds(table, row, "in_flight")
@@ -63,7 +67,10 @@ def _in_flight(table: Table, row: Row) -> Answers:
             found.append((f"in_flight.{d}", f"mean time of {d}s", part, False))
     for key, what, span, whole in found:
         yield None
-        over, under = span[0] > n * (1 + most), whole and loop != "held" and span[1] < n * (1 - slack)
+        over, under = (
+            span[0] > n * (1 + most),
+            whole and loop != "held" and span[1] < n * (1 - fewer),
+        )
         if not over and not under:
             continue
         middle = (span[0] + span[1]) / 2

@@ -41,16 +41,23 @@ def _outside(row: Row | None, mean: Figure | None, points: Points) -> Answers:
     if mean is None or not points:
         return
     yield None
-    (least, most), (low, high) = within(points), mean.bounds()
-    if high < least * (1 - TOLERANCE):
-        bound = f"at least {units.duration(least)}"
-    elif most is not None and low > most * (1 + TOLERANCE):
-        bound = f"at most {units.duration(most)}"
-    else:
+    least, most = within(points)
+    bound = outside(mean, points)
+    if bound is None:
         return
     text = f"the mean is {units.duration(mean.base)}, and the percentiles add up to {bound}"
     numbers = {"mean": mean.base, "least": least} | ({} if most is None else {"most": most})
     yield flag(row, text, broken=True, column="time.mean", numbers=numbers)
+
+
+def outside(mean: Figure, points: Points) -> str | None:
+    """What the percentiles add up to, where it is not the mean; None where it may be."""
+    (least, most), (low, high) = within(points), mean.bounds()
+    if high < least * (1 - TOLERANCE):
+        return f"at least {units.duration(least)}"
+    if most is not None and low > most * (1 + TOLERANCE):
+        return f"at most {units.duration(most)}"
+    return None
 
 
 def within(points: Points) -> tuple[float, float | None]:

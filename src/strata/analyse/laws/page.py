@@ -74,7 +74,7 @@ _LABELS = (
     ("`loop`", "`open` where a rate was requested, `held` where a rate cap or pauses throttle a closed loop"),
     ("`owner`, `disk`", "whether the node owns the volume (`yes`, `no`); whether the disk is called `physical`"),
     ("`test`", "pairs a planned row with the measured one"),
-    ("`ranges`", "`own` where each thread writes a range of its own"),
+    ("`ranges`", "`own` where each thread writes a range of its own, `unknown` where a tool does not say"),
     ("`pinned`", "CPUs that the generator was pinned to (of the whole table)"),
     ("`constant`, `order`", "of a said row: the column called constant; the claimed order of the patterns"),
     (

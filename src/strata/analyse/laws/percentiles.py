@@ -9,7 +9,8 @@ Why it matters
 Evidence
     The times by percentile and the number of I/Os they were taken from: n·(1 − p).
 What rules it out
-    Minimum and maximum: they are single events by definition.
+    Minimum and maximum: they are single events by definition. Percentiles above p99 in a tool's own output, which
+    prints the same list whatever the number of I/Os.
 Source
     David and Nagaraja, Order Statistics, 2003: the relative standard error of a count of 100 is 10 %.
 """
@@ -28,6 +29,8 @@ from strata.model.percentiles import BEYOND, PERCENTILES, needed, supported
 NAME, TITLE, ORDER = SAMPLES, "too few samples", 60
 SAYS = "a percentile out of order, or with fewer than 100 I/Os beyond it"
 NEXT = "Omit it, or measure longer."
+TOLD = 99.0
+"""The highest percentile that is told of among those that a tool prints by itself."""
 
 
 def check(table: Table) -> Answers:
@@ -67,7 +70,9 @@ def _support(table: Table, row: Row, points: Sequence[tuple[float, str, Row]], s
         return
     if points:
         yield None
-    bare = [(p, key) for p, key, _ in points if 0 < p < 100 and not supported([f"{p}"], round(ios))]
+    # Whether it carries them or not, a tool prints the same list each time: nobody claims its ends.
+    most = TOLD if table.words.get("tool") else 100.0
+    bare = [(p, key) for p, key, _ in points if 0 < p < 100 and p <= most and not supported([f"{p}"], round(ios))]
     if not bare:
         return
     p, key = bare[0]

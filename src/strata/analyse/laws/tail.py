@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from strata import units
 from strata.analyse.laws.base import Answers, Points, flag, of_row, of_table, shares
+from strata.analyse.laws.mean import outside
 from strata.model.figures import Figure, Role, Row, Table
 
 NAME, TITLE, ORDER = "tail", "share of time in the tail", 70
@@ -38,6 +39,9 @@ def _heavy(row: Row | None, mean: Figure | None, points: Points) -> Answers:
     if mean is None or not points:
         return
     yield None
+    if outside(mean, points) is not None:
+        # They do not belong together, which is told by itself: nothing follows from both.
+        return
     found = [(0.0, 0.0), *((share, p) for p, share in shares(mean, points) if p >= 100 - TAIL)]
     best = max(found)[0]
     # The smallest tail that holds nearly as much as any.

@@ -14,7 +14,6 @@ from strata.model.imported import ImportedCell
 
 VERSION = re.compile(r"^(?:fio-)?(\d[\w.-]*)")
 
-
 _ASIDE = frozenset(
     {
         "continue_on_error", "disable_bw_measurement", "disable_clat", "disable_lat", "disable_slat", "error_dump",
@@ -62,6 +61,9 @@ def labels_of(options: Mapping[str, Any]) -> dict[str, str]:
     if "target" not in found and "directory" in found:
         found["target"] = found["directory"]
     found.pop("directory", None)
+    # Without a name for the file each job makes one of its own.
+    if not options.get("filename") or options.get("offset_increment"):
+        found["ranges"] = "own"
     return found
 
 
@@ -94,10 +96,21 @@ BUCKET = 1 / 64
 """Relative width of a bucket of fio's distributions; it prints the middle of one."""
 
 
-def of_bucket(ns: float, step_ns: float = 0.0) -> Figure:
-    """A percentile as fio knows it: within its bucket, and printed in steps of ``step_ns``."""
+LAST_BUCKET_NS = 16.7e9
+"""From here on fio's distributions have one bucket for all that is longer."""
+
+
+def of_bucket(ns: float, step_ns: float = 0.0, *, submit_ns: float = 0.0, most_ns: float | None = None) -> Figure:
+    """A percentile as fio knows it: within its bucket, and printed in steps of ``step_ns``.
+
+    Of completion beside a mean with the submission it is longer by some of it: ``submit_ns`` on average. In the last
+    bucket it is anything up to the longest time, ``most_ns``.
+    """
     around = ns * BUCKET + step_ns / 2
-    return exact(ns, Dimension.TIME, low=max(0.0, ns - around), high=ns + around)
+    high = ns + around + submit_ns
+    if ns >= LAST_BUCKET_NS and most_ns is not None:
+        high = max(high, most_ns)
+    return exact(ns, Dimension.TIME, low=max(0.0, ns - around), high=high)
 
 
 def grouped(jobs: Sequence[tuple[tuple[Any, ...], ImportedCell]]) -> tuple[ImportedCell, ...]:

@@ -23,6 +23,10 @@ NOTES = (
     "are of the transfers alone",
     "its times have no zone: taken for UTC",
 )
+LEFT_OUT = (
+    "the summary: it is of the repetitions, which are read one by one",
+    "the latency: it is the time of one task ÷ the transfers of its last round, not the mean time of an I/O",
+)
 _COUNT = re.compile(r"(\d{1,12})\b")
 
 
@@ -66,10 +70,8 @@ def test_of(options: Mapping[str, str], command: str, started: str) -> IorTest:
     return made
 
 
-def cell_of(
-    test: IorTest, access: str, rate: Figure, mean: Figure | None, seconds: float | None, line: int
-) -> ImportedCell:
-    """``rate`` in MiB/s, ``mean`` the time of a transfer; ``seconds`` from open to close, as they were printed."""
+def cell_of(test: IorTest, access: str, rate: Figure, seconds: float | None, line: int) -> ImportedCell:
+    """``rate`` in MiB/s; ``seconds`` from open to close, as they were printed."""
     asked = dict(test.asked)
     words = {key: value for key, value in test.words.items() if key != "ordering"}
     if "ordering" in test.words:
@@ -85,8 +87,6 @@ def cell_of(
             figures["ios"] = exact(test.moved // size)
         # Better known than from the digits that are printed of it.
         seconds = test.moved / rate.base
-    if mean is not None and mean.value > 0:
-        figures["time.mean"] = mean
     return ImportedCell(
         name=f"{words.get('target') or 'a test'}", line=line, asked=asked, words=words, seconds=seconds or None,
         sides={access: Measured(figures=figures)}, started_unix_ns=test.started_unix_ns,

@@ -16,6 +16,8 @@ from strata.units import NS_PER_S
 
 NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d{1,2})?")
 _SUMS = ("ios", "bytes", "iops", "rate")
+APART = 0.05
+"""How much shorter than the longest one a measurement may be that ran beside it."""
 _ENDS = {"time.min": min, "time.max": max}
 
 
@@ -156,6 +158,9 @@ def merged(cells: Sequence[ImportedCell], name: str, **own: Any) -> ImportedCell
             sides[side], gone = together(there)
             lost |= {f"{side} {key}" for key in gone}
     seconds = [c.seconds for c in cells if c.seconds is not None]
+    if seconds and min(seconds) < max(seconds) * (1 - APART):
+        # They did not run together all the time: the sum of their rates was never reached by all.
+        lost |= {f"{side} {key}" for side, of in sides.items() for key in ("iops", "rate") if key in of.figures}
     first = cells[0]
     made: dict[str, Any] = {
         "name": name, "line": first.line, "asked": first.asked, "workload": first.workload,

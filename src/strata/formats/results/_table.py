@@ -12,6 +12,8 @@ from strata.model.figures import Dimension, Figure, Row, Table, exact
 from strata.model.imported import Imported, ImportedCell, Measured
 from strata.model.rw import Rw
 
+PLAIN = "table"
+"""The format of a table that no tool printed."""
 _APART = ("iops", "rate", "time.mean")
 """What a row of both directions says of each."""
 
@@ -19,7 +21,8 @@ _APART = ("iops", "rate", "time.mean")
 def table_of(found: Imported, name: str) -> Table:
     """One row for each cell, and for a mixed one also one for each direction."""
     rows = [row for cell in found.cells for row in _rows(cell)]
-    words = {"tool": f"{found.tool} {found.version}".strip()}
+    # Not of a table that somebody wrote: there every figure is one that is claimed.
+    words = {} if found.format == PLAIN else {"tool": f"{found.tool} {found.version}".strip()}
     taken: dict[str, int] = {}
     unique = []
     for row in rows:
@@ -38,24 +41,27 @@ def _rows(cell: ImportedCell) -> Iterator[Row]:
     if cell.words.get("engine") == "null":
         words["engine"] = "nothing"
     settings = _settings(asked, words)
+    if "sync" in cell.sides:
+        # While a job waits for a flush, it keeps no I/O in flight.
+        words.setdefault("loop", "held")
     sides = {name: m for name, m in cell.sides.items() if name in ("read", "write")}
     if len(sides) < 2:
         only = next(iter(sides.values()), cell.total)
         if only is not None:
-            yield Row(name=cell.name, words=words, figures={**settings, **_held(only, cell)})
+            name = next(iter(sides), "total")
+            yield Row(name=cell.name, words=words, figures={**settings, **_held(only, cell, name)})
         return
-    both = {f"{key}.{name}": m.figures[key] for name, m in sides.items() for key in _APART if key in m.figures}
+    both = {f"{key}.{name}": f for name, m in sides.items() for key, f in _held(m, cell, name).items() if key in _APART}
     yield Row(name=cell.name, words=words, figures={**settings, **both})
     for name, m in sides.items():
         own = {**words, "direction": name, "loop": "open"}
         some = {key: value for key, value in settings.items() if key == "size"}
-        yield Row(name=f"{cell.name}, {name}", words=own, figures={**some, **_held(m, cell)})
+        yield Row(name=f"{cell.name}, {name}", words=own, figures={**some, **_held(m, cell, name)})
 
 
-def _held(measured: Measured, cell: ImportedCell) -> dict[str, Figure]:
-    """Of another clock than the mean, percentiles are no part of it."""
-    figures = dict(measured.figures)
-    return {key: value for key, value in figures.items() if key not in cell.approximate}
+def _held(measured: Measured, cell: ImportedCell, side: str) -> dict[str, Figure]:
+    """All but what was only put together by and large."""
+    return {key: value for key, value in measured.figures.items() if f"{side} {key}" not in cell.approximate}
 
 
 def _settings(asked: dict[str, Any], words: dict[str, str]) -> dict[str, Figure]:
@@ -67,9 +73,10 @@ def _settings(asked: dict[str, Any], words: dict[str, str]) -> dict[str, Figure]
     if "bs" in asked and "bssplit" not in asked and (size := _bytes(asked["bs"])) is not None:
         found["size"] = exact(size, Dimension.BYTES)
     for key in ("limit_iops", "rate_iops"):
-        if asked.get(key) and str(asked.get("rw", "")) not in ("rw", "randrw", "readwrite"):
-            found["cap"] = exact(float(asked[key]))
+        if asked.get(key):
             words["loop"] = "open"
+            if str(asked.get("rw", "")) not in ("rw", "randrw", "readwrite"):
+                found["cap"] = exact(float(asked[key]))
     return found
 
 

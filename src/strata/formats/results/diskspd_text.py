@@ -164,7 +164,7 @@ class _Reader:
                 self._before.lower().startswith("total") or _is_row(self._before) or not self._before
             )
             self._section = ""
-        elif self._section and self._columns and (_is_row(said) or low.startswith("total:")):
+        elif self._section and self._columns and (_is_row(said) or (low.startswith("total:") and low != "total:")):
             self._table(now, number, said)
         elif self._chart and (row := _PERCENTILE.match(said)) is not None:
             self._percentile(now, row[1], row[2])

@@ -197,10 +197,14 @@ class _Reader:
         if isinstance(alike, int) and alike > 1 and not together:
             # Here a job is one of them; what they are together is put together from all.
             asked["threads"] = alike
+        seconds = _span(job)
+        if asked and (many := _merged_by_fio(job, seconds)) > int(asked.get("threads", 1)):
+            # Those of the others may differ: how many I/Os were kept in flight is not known.
+            asked = {key: value for key, value in asked.items() if key not in ("iodepth", "threads")}
+            complaints += (f"{many} jobs are one figure (group_reporting), with the settings of the first alone",)
         errors = int(number(job, "total_err") or 0)
         if number(job, "error"):
             self.notes.append(f"{name}: fio ended it with error {job['error']}; its figures are of the part before")
-        seconds = _span(job)
         stamp = number(self.document, "timestamp_ms") or (number(self.document, "timestamp") or 0) * 1000
         begun = number(job, "job_start") or (stamp - (number(job, "job_runtime") or (seconds or 0) * 1000))
         cell = ImportedCell(
@@ -264,6 +268,12 @@ def _span(job: Mapping[str, Any]) -> float | None:
     return max(spans) / 1000 if spans else None
 
 
+def _merged_by_fio(job: Mapping[str, Any], seconds: float | None) -> int:
+    """How many jobs are behind one: ``job_runtime`` is the sum of their run times, its directions have the longest."""
+    ran = number(job, "job_runtime")
+    return round(ran / 1000 / seconds) if ran and seconds else 1
+
+
 def _cpu(job: Mapping[str, Any]) -> dict[str, Figure]:
     found = {}
     for name, key in (("user", "usr_cpu"), ("system", "sys_cpu")):
@@ -323,7 +333,11 @@ def _times(side: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("min", "max"):
             if _percentiles(from_) and (end := number(from_, name)) is not None and end < _NEVER:
                 figures[f"time.{name}"] = _time(end, ns)
-        figures |= {f"time.p{p}": _fio.of_bucket(v * ns) for p, v in _percentiles(from_).items()}
+        beside = submit if lat is not None and from_ is clat else 0.0
+        most = (number(from_, "max") or 0.0) * ns
+        figures |= {
+            f"time.p{p}": _fio.of_bucket(v * ns, submit_ns=beside, most_ns=most) for p, v in _percentiles(from_).items()
+        }
     lost = from_ is not None and bool(_percentiles(from_)) and not any(k.startswith("time.p") for k in figures)
     made: dict[str, Any] = {"figures": figures, "clock": clock, "lost": lost}
     for block, block_ns in ((lat, scale), (clat, clat_scale)):

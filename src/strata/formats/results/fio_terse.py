@@ -108,7 +108,10 @@ def _side(part: list[str], n: int) -> Measured | None:
             if pair is None:
                 raise Misread(f"{slot[:40]!r} is not a percentile", n)
             if 0 < float(pair[1]) <= 100:
-                figures[f"time.p{float(pair[1]):.10g}"] = _fio.of_bucket(float(pair[2]) * 1000, 1000.0)
+                figures[f"time.p{float(pair[1]):.10g}"] = _fio.of_bucket(
+                    float(pair[2]) * 1000, 1000.0, submit_ns=submit * 1000 if has_lat else 0.0,
+                    most_ns=_number(clat[1], n) * 1000,
+                )  # fmt: skip
     return Measured(figures=figures, clock="" if has_lat else COMPLETION)
 
 

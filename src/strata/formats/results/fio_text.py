@@ -58,7 +58,7 @@ class _Side:
     submit: float = 0.0
     lat: bool = False
     ends: dict[str, Figure] = field(default_factory=dict)
-    percentiles: dict[str, Figure] = field(default_factory=dict)
+    percentiles: dict[str, tuple[float, float]] = field(default_factory=dict)
     of: str = "clat"
 
 
@@ -154,7 +154,7 @@ class _Reader:
         elif self._percentiles and line.lstrip().startswith("|"):
             for p, value in _PERCENTILE.findall(line):
                 ns = float(value[:18]) * self._unit[1]
-                side.percentiles[f"time.p{float(p):.10g}"] = _fio.of_bucket(ns, self._unit[1])
+                side.percentiles[f"time.p{float(p):.10g}"] = (ns, self._unit[1])
         else:
             self._percentiles = False
             iops = re.match(r"^\s{3}iops\s*:.*stdev=\s*([\d.]+)", line)
@@ -203,7 +203,8 @@ def _settings(reader: _Reader, job: _Job) -> tuple[dict[str, object], tuple[str,
         words["bs"] = bytes_.pop()
     else:
         wrong.append("several block sizes")
-    return words, tuple(wrong), {"engine": there["engine"]}
+    # The text does not name the files: whether jobs share one is not known.
+    return words, tuple(wrong), {"engine": there["engine"], "ranges": "unknown"}
 
 
 def _side(job: _Job, name: str, side: _Side) -> Measured:
@@ -213,7 +214,13 @@ def _side(job: _Job, name: str, side: _Side) -> Measured:
     mean = figures.get("time.mean")
     near = mean is not None and side.submit <= 0.1 * mean.base
     if not side.lat or side.of == "lat" or near:
-        figures |= {**side.ends, **side.percentiles}
+        submit = side.submit if side.lat and side.of == "clat" else 0.0
+        most = side.ends["time.max"].base if "time.max" in side.ends else None
+        figures |= side.ends
+        figures |= {
+            key: _fio.of_bucket(ns, step, submit_ns=submit, most_ns=most)
+            for key, (ns, step) in side.percentiles.items()
+        }
     return Measured(
         figures=figures, deviation=side.deviation, short=job.short.get(name) or None,
         clock="" if side.lat else COMPLETION,

@@ -30,6 +30,8 @@ _UNITS = {1e6: ("ns", 1), 1e3: ("us", 1000)}
 _YEAR_S = 365 * 86400
 _SHOWN = ("50", "90", "99", "99.9")
 INTERVALS_MOST = 100_000
+NO_TAG = "untagged"
+"""What lines without a tag are called. They are not the whole of the tagged ones."""
 
 
 @dataclass
@@ -147,7 +149,7 @@ def _cell(name: str, tag: _Tag, scale: int, start: float | None, digits: int) ->
                 ImportedInterval(start_ns=at, end_ns=at + round(length * units.NS_PER_S), sides={"total": of})
             )
     return ImportedCell(
-        name=name or "all", line=tag.line, seconds=last - first or None, points=tuple(points), started_unix_ns=began,
+        name=name or NO_TAG, line=tag.line, seconds=last - first or None, points=tuple(points), started_unix_ns=began,
         total=Measured(figures=figures, histogram=payload),
     )  # fmt: skip
 

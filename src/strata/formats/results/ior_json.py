@@ -40,7 +40,7 @@ def read(source: Source) -> Imported:
     return Imported(
         format=NAME, tool="IOR", version=str(last.get("Version", ""))[:40], host=host, system=system,
         command=str(last.get("Command line", ""))[:4096], cells=tuple(cells), notes=_ior.NOTES,
-        left_out=("the summary: it is of the repetitions, which are read one by one",),
+        left_out=_ior.LEFT_OUT,
     )  # fmt: skip
 
 
@@ -48,8 +48,7 @@ def _cell(test: _ior.IorTest, result: Mapping[str, Any], line: int) -> ImportedC
     rate = _four(result, "bwMiB", "MiB/s", Dimension.RATE)
     if rate is None:
         raise Misread("a result has no bwMiB", line)
-    mean = _four(result, "latency", "s", Dimension.TIME)
-    return _ior.cell_of(test, result["access"], rate, mean, number(result, "totalTime"), line)
+    return _ior.cell_of(test, result["access"], rate, number(result, "totalTime"), line)
 
 
 def _four(result: Mapping[str, Any], key: str, unit: str, dimension: Dimension) -> Figure | None:

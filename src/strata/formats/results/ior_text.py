@@ -1,7 +1,7 @@
 """IOR's text, of all versions with a table of results (3.0 to 4.x).
 
-Columns are read by their heads: latency and IOPS are there since 3.3. A dash is what was not measured. The summary at
-the end is of the repetitions that stand above it, and is left out.
+Columns are read by their heads: latency and IOPS are there since 3.3, and are not taken over. A dash is what was not
+measured. The summary at the end is of the repetitions that stand above it, and is left out.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read(source: Source) -> Imported:
     host, system = _ior.host_of(machine)
     return Imported(
         format=NAME, tool="IOR", version=version, host=host, system=system, command=command[:4096], cells=tuple(cells),
-        notes=_ior.NOTES, left_out=("the summary: it is of the repetitions, which are read one by one",),
+        notes=_ior.NOTES, left_out=_ior.LEFT_OUT,
     )  # fmt: skip
 
 
@@ -66,5 +66,4 @@ def _cell(test: _ior.IorTest, columns: list[str], fields: list[str], n: int) -> 
     if rate is None:
         raise Misread(f"bw(MiB/s) is {row['bw(MiB/s)'][:40]!r}, which is not a number", n)
     total = printed(row.get("total(s)", ""))
-    mean = printed(row.get("Latency(s)", ""), "s", Dimension.TIME)
-    return _ior.cell_of(test, fields[0], rate, mean, None if total is None else total.value, n)
+    return _ior.cell_of(test, fields[0], rate, None if total is None else total.value, n)

@@ -46,6 +46,8 @@ def _text(source: Source) -> Imported:
             time = time_of(found[1])
             if found[2] == "DEV":
                 columns = found[3].split()
+            elif found[2] == "COM":
+                left.add("comments")
             elif columns and time is not None and day is not None:
                 if time < before:
                     day += timedelta(days=1)
@@ -57,6 +59,9 @@ def _text(source: Source) -> Imported:
                 columns = []
         elif line.startswith("Average:"):
             left.add("averages: they are those of the samples")
+        elif not line.strip():
+            # Another table may follow (sar -A): each has its head.
+            columns = []
     if day is None:
         raise Misread("the day of its times is not in its head")
     return _made(sampled, left, host, system, ("the zone of its times is not said: taken for UTC",))
