@@ -79,7 +79,8 @@ VALUES = {
     "margin": "3%", "between_runs": "3%", "column": "BW=rate [MiB/s]", "max_events": "2000", "against": "other",
     "rwmixread": "70", "numjobs": "3", "iodepth": "3", "dedupe_percentage": "20", "buffer_compress_percentage": "20",
     "from_trace": "fio --name=a --rw=read --bs=4k", "seed": "77", "service_threads": "3", "since": "7d",
-    "settings": "fs=xfs", "clients": "3", "nodes": "tcp://127.0.0.1:7", "rounds": "7", "table": "rounds", "layer": "disk", "over": "threads", "points": "1,2,4,8,16",
+    "settings": "fs=xfs", "clients": "3", "nodes": "tcp://127.0.0.1:7", "rounds": "7",
+    "table": "rounds", "layer": "disk", "over": "threads", "points": "1,2,4,8,16",
     "worth": "30%", "what_if": "limit=2x",
 }  # fmt: skip
 """Values that each option can have, and that are no default. Others: a number, or a new file."""
