@@ -7,8 +7,9 @@ laws can be asked of an exported table (``strata check``).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from strata.model.estimate import Estimate
 
@@ -51,6 +52,28 @@ def columns(text: str) -> tuple[ExportColumn, ...]:
         key, *kind = said.split()
         made.append(ExportColumn(key, heading.strip() or key, *kind or ("number",)))
     return tuple(made)
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+Declared = tuple[tuple[str, Callable[[A, B], Field | tuple[Field, ...]]], ...]
+"""Columns, each with what stands in it: lines of `columns`, and their fields of a whole and one of its parts."""
+
+
+def heads(declared: Declared[A, B]) -> tuple[ExportColumn, ...]:
+    """The columns alone."""
+    return columns("\n".join(text for text, _ in declared))
+
+
+def sheet_of(declared: Declared[A, B], rows: Iterable[tuple[A, B]]) -> Sheet:
+    """A row for each part."""
+    return Sheet.of(heads(declared), (_fields(declared, whole, part) for whole, part in rows))
+
+
+def _fields(declared: Declared[A, B], whole: A, part: B) -> Iterator[Field]:
+    for _, read in declared:
+        found = read(whole, part)
+        yield from found if isinstance(found, tuple) else (found,)
 
 
 def bounds(key: str, heading: str, unit: str = "", tail: str = "") -> str:
