@@ -97,10 +97,10 @@ def scale(
         return _resume(where, output, destructive)
     if where is None:
         raise UsageError("nothing to scale", "", "", "strata scale file:/mnt/new.dat --over iodepth")
+    from strata.app.measure import workload_from_words
     from strata.app.naming import understood
     from strata.app.scale import measure_scale
     from strata.app.scale_plan import ask_of
-    from strata.plan.words import workload_from_words
 
     given = {name: value for name, value in words.given.items() if name != "rw" or value}
     base = workload_from_words(**given, seed=placed.seed)
