@@ -224,9 +224,9 @@ twice what xz needs at its most (`-9`)."""
 
 
 def unpacked(kind: str, pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
-    """What `XZ`, `BZIP2` or `ZSTD` packed, all parts of it, in pieces of at most ``most`` bytes; zeros behind them are padding.
+    """What `XZ`, `BZIP2` or `ZSTD` packed, all parts of it, in pieces of at most ``most`` bytes.
 
-    Raises `Malformed`. How much there is, is for the caller to bound.
+    Zeros behind them are padding. Raises `Malformed`. How much there is, is for the caller to bound.
     """
     # Here: few archives are of these kinds.
     import bz2
