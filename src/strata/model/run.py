@@ -18,6 +18,7 @@ from strata.model.noise import PooledNoise
 from strata.model.plan import Plan, Segment
 from strata.model.precondition import Preconditioned
 from strata.model.result import CellResult
+from strata.model.skew import Skew
 from strata.model.survey import Survey
 
 
@@ -93,7 +94,10 @@ class Label(Value):
 
 
 class StageRecord(Value):
-    """A layer that was measured before: its runs, the files they came from, when, where, and with what."""
+    """A layer that was measured before: its runs, the files they came from, when, where, and with what.
+
+    ``clocks``: how far those of counters that were collected beside it are ahead.
+    """
 
     layer: str
     runs: tuple[str, ...]
@@ -101,6 +105,7 @@ class StageRecord(Value):
     created_unix_ns: UnixNs
     host: str
     tool: str
+    clocks: tuple[Skew, ...] = sparse(())
 
 
 class Run(Value):
