@@ -73,7 +73,8 @@ def test_one_file_in_several_parts_with_padding(packer: Any, parts: list[bytes],
     packed = b"".join(map(packer.compress, parts))
     assert unpacked(packed + bytes(zeros)) == [("", b"".join(parts))]
     with pytest.raises(Malformed, match="damaged"):
-        unpacked(packed[: max(6, len(packed) - cut)])
+        # Some of its last part, and of its head what tells its kind.
+        unpacked(packed[: -min(cut, len(packer.compress(parts[-1])) - 6)])
 
 
 @pytest.mark.parametrize("packer", [bz2, lzma, zstd])
@@ -179,3 +180,8 @@ def test_a_frame_of_zstd_that_holds_no_data_is_passed_over() -> None:
     """As pzstd writes them between its frames."""
     skipped = b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"abcd"
     assert unpacked(zstd.compress(b"one") + skipped + zstd.compress(b"two")) == [("", b"onetwo")]
+
+
+def test_a_file_of_a_zip_without_a_name_is_passed_over() -> None:
+    content = zipped({"a": b"1", "bb": b"2"})
+    assert unpacked(content.replace(b"a", b"\0")) == [("bb", b"2")]

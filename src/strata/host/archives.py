@@ -119,7 +119,7 @@ def _zip(fd: int) -> Iterator[tuple[str, Iterator[bytes]]]:
             raise Malformed(f"it is damaged ({str(e)[:200]})") from e
         for one in archive.infolist():
             linked = stat.S_ISLNK(one.external_attr >> 16)
-            if not one.is_dir() and not linked and _shown(one.filename):
+            if one.filename and not one.is_dir() and not linked and _shown(one.filename):
                 yield one.filename[:_NAME_MOST], _unzipped(archive, one)
 
 
