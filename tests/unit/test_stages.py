@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from invoked import said as strata
+from made_files import diskspd, loaded
 
 from strata.app.diagnose import diagnose_path
 from strata.app.options import Options
@@ -19,7 +20,6 @@ from strata.model.finding import Cause, VerdictKind
 from strata.model.run import Report
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-XML = (DATA / "imports" / "diskspd-windows.xml").read_text()
 HEAD = "layer,pattern,block_size,iodepth,threads,IOPS,seconds [s]"
 
 
@@ -48,26 +48,6 @@ def stack(folder: Path, head: str = "", disk: str = 'measured = "before.csv"', s
         f'measured = "after.csv"\nset = {{ direct = true }}\n{share}'
     )
     return path
-
-
-def diskspd(folder: Path, name: str, iops: int, *, threads: int = 1, host: str = "NODE-1", tool: str = "2.1.0") -> None:
-    """A result of sequential writes at depth 8 in all, as diskspd writes it; of two threads with the offsets that
-    `strata diagnose` asks for. Made from the writer's source, as the fixture is."""
-    each = 8 // threads
-    text = XML.replace("<Random>65536</Random>", f"<StrideSize>{8192 * threads}</StrideSize>")
-    text = text.replace("65536</BlockSize>", "8192</BlockSize>").replace("NODE-1", host)
-    text = text.replace("2.1.0-dev", tool).replace("<WriteRatio>0<", "<WriteRatio>100<")
-    text = text.replace("<RequestCount>4<", f"<RequestCount>{each}<").replace("<WriteThrough>true</WriteThrough>", "")
-    text = text.replace("<ThreadsPerFile>2<", f"<ThreadsPerFile>{threads}<")
-    text = text.replace("<ThreadStride>0<", f"<ThreadStride>{8192 if threads > 1 else 0}<")
-    ios = iops * 10 // 2
-    text = re.sub(r"<(BytesCount|WriteBytes)>\d+<", rf"<\g<1>>{ios * 8192}<", text)
-    text = re.sub(r"<(IOCount|WriteCount)>\d+<", rf"<\g<1>>{ios}<", text)
-    text = re.sub(r"<(ReadBytes|ReadCount)>\d+<", r"<\g<1>>0<", text)
-    text = re.sub(
-        r"<Iops>.*?</Iops>|<Latency>.*?</Latency>|<AverageRead.*?>.*?>|<ReadLat.*?>.*?>", "", text, flags=re.S
-    )
-    (folder / name).write_text(text)
 
 
 def said(path: Path) -> Report:
@@ -232,17 +212,6 @@ def test_counters_of_another_file_are_the_cells_of_their_time(tmp_path: Path, be
         assert (disk.cpu_busy, disk.device_in_flight) == (pytest.approx(0.8), pytest.approx(7.5))
     else:
         assert disk.cpu_busy is None, "half a day earlier, if the zone is read the wrong way round"
-
-
-def loaded(folder: Path, ahead_s: float, iops: float = 17_000) -> None:
-    """Performance Monitor's CSV of the disk in the 15 s that the result took with its warm-up, and of a minute of rest
-    on both sides, by a clock that is so far ahead. Made up, as the fixture is."""
-    lines = ['"(PDH-CSV 4.0) (UTC)(0)","\\\\NODE-1\\PhysicalDisk(0 D:)\\Disk Writes/sec"']
-    begin = 5 * 3600 + 6 * 60 + 7 + ahead_s
-    for at in range(round(begin) - 60, round(begin) + 75):
-        share = max(0.0, min(at, begin + 15) - max(at - 1, begin))
-        lines.append(f'"03/04/2023 {at // 3600:02}:{at // 60 % 60:02}:{at % 60:02}.000","{share * iops + 3:.3f}"')
-    (folder / "perfmon.csv").write_text("\n".join(lines))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from strata import units
+from strata.app.imported_run import UNKNOWN
 from strata.model.result import CellResult, EngineResult
 from strata.model.run import Run
 from strata.model.series import Series
@@ -32,19 +33,38 @@ def counted_in(runs: Sequence[Run], store: Store) -> list[Counted]:
     ]  # fmt: skip
 
 
-def aligned(
-    run: Run, results: Sequence[CellResult], counted: Sequence[Counted]
-) -> tuple[tuple[Series, ...], tuple[Skew, ...]]:
-    """(counters by the clock of the run, how far each file's clock was ahead of it)."""
-    if not results or not counted:
-        return (), ()
-    clocks = tuple(_skew(run, results, name, series) for name, series in counted)
+def clocks_of(measured: Sequence[tuple[Run, Sequence[CellResult]]], counted: Sequence[Counted]) -> list[list[Skew]]:
+    """For each run, how far the clock of each file of counters is ahead of its own.
+
+    Runs of one host have one clock: where one of them shows it, and no other says otherwise, it holds for all of them.
+    """
+    found = [[_skew(run, results, name, series) for name, series in counted if results] for run, results in measured]
+    for at in range(len(counted)):
+        shown: dict[str, list[Skew]] = {}
+        for (run, _), clocks in zip(measured, found, strict=True):
+            if clocks and clocks[at].seconds is not None and run.environment.hostname != UNKNOWN:
+                shown.setdefault(run.environment.hostname, []).append(clocks[at])
+        for (run, _), clocks in zip(measured, found, strict=True):
+            others = shown.get(run.environment.hostname, [])
+            if clocks and clocks[at].seconds is None and others and _dated(run) and _agree(others):
+                best = min(others, key=lambda c: c.within_s or 0.0)
+                clocks[at] = best.model_copy(update={"measured": clocks[at].measured})
+    return found
+
+
+def _agree(clocks: Sequence[Skew]) -> bool:
+    low = max((c.seconds or 0.0) - (c.within_s or 0.0) for c in clocks)
+    return low <= min((c.seconds or 0.0) + (c.within_s or 0.0) for c in clocks)
+
+
+def aligned(run: Run, clocks: Sequence[Skew], counted: Sequence[Counted]) -> tuple[Series, ...]:
+    """The counters by the clock of the run."""
     moved = (
         _moved(series, clock.applied_s)
-        for clock, (_, series) in zip(clocks, counted, strict=True)
+        for clock, (_, series) in zip(clocks, counted, strict=False)
         if clock.seconds is not None or _dated(run)
     )
-    return tuple(s for several in moved for s in several), clocks
+    return tuple(s for several in moved for s in several)
 
 
 def beside(result: CellResult, counted: Sequence[Series]) -> CellResult:

@@ -22,7 +22,7 @@ from strata.app.circumstances import environment
 from strata.app.imported_run import ImportedAs
 from strata.app.imports import import_paths, settings_of
 from strata.app.kept import opened, repeat_commands, report_of
-from strata.app.stage_counters import aligned, beside, clock_said, counted_in
+from strata.app.stage_counters import aligned, beside, clock_said, clocks_of, counted_in
 from strata.errors import InconclusiveError, UsageError
 from strata.model.analysis import Analysis, Check, Comparison
 from strata.model.compared import EnvironmentField, Fairness
@@ -127,13 +127,13 @@ def stage_of(layer: Layer, folder: Path, store: Store, store_url: str | None) ->
     runs = [store.load_run(name) for name in layer.run]
     runs += [store.load_run(_imported(layer, folder / name, store_url)) for name in layer.measured]
     counted = counted_in(runs, store)
-    clocks: list[Skew] = []
+    cells_of = [list(_cells_of(one, store.cells(one.id))) for one in runs]
+    pairs = [(one, [result for _, _, result in cells]) for one, cells in zip(runs, cells_of, strict=True)]
+    clocks = clocks_of(pairs, counted)
     mine: list[tuple[Workload, CellResult]] = []
     anchors: list[tuple[Workload, CellResult]] = []
-    for one in runs:
-        cells = list(_cells_of(one, store.cells(one.id)))
-        series, apart = aligned(one, [result for _, _, result in cells], counted)
-        clocks += apart
+    for one, cells, apart in zip(runs, cells_of, clocks, strict=True):
+        series = aligned(one, apart, counted)
         for name, workload, result in cells:
             if _matches(name, layer.anchor or ANCHOR):
                 anchors.append((workload, result))
@@ -146,7 +146,9 @@ def stage_of(layer: Layer, folder: Path, store: Store, store_url: str | None) ->
             "cannot use the measurement of layer", layer.name, why,
             "strata import FILE --dry-run shows what a file holds and what it lacks; set = { direct = true } states it",
         )  # fmt: skip
-    return Stage(layer, tuple(runs), _by_workload(mine), _by_workload(anchors), tuple(clocks))
+    return Stage(
+        layer, tuple(runs), _by_workload(mine), _by_workload(anchors), tuple(c for some in clocks for c in some)
+    )
 
 
 def _imported(layer: Layer, path: Path, store_url: str | None) -> str:
@@ -353,16 +355,16 @@ def _checks(
 ) -> Iterator[Check]:
     """What the reader must know of stages before the figures."""
 
-    def said(layer: str, title: str, message: str, step: str = "") -> Check:
+    def said(layer: str, title: str, message: str, step: str = "", kind: str = "stages") -> Check:
         return Check(
-            kind="stages", title=title, layer=layer, workload_key=None, impossible=False, message=message,
+            kind=kind, title=title, layer=layer, workload_key=None, impossible=False, message=message,
             next_step=step,
         )  # fmt: skip
 
     for stage in stages:
         for clock in stage.clocks:
             if message := clock_said(clock):
-                yield said(stage.layer.name, "clocks of counters", message)
+                yield said(stage.layer.name, "clocks of counters", message, kind="clocks")
     for (upper, lower), why in refused.items():
         yield said(
             upper, "stages that are not compared", f"{upper} is not compared with {lower}: {'; '.join(why)}",
