@@ -36,8 +36,11 @@ from strata.app.imports import mapping_of
 from strata.app.profiles import jobs_of
 from strata.app.stacks import read_stack
 from strata.errors import UsageError
-from strata.formats import commands_in, job_of_fio_line, numbers_not_read, program_of, read_table, workload_of_diskspd
+from strata.formats.command_line import commands_in, program_of
+from strata.formats.diskspd_command import workload_of_diskspd
+from strata.formats.fio_job import job_of_fio_line
 from strata.formats.results import PLAIN_TABLE, Format, Misread, Source, formats, read_as, recognised
+from strata.formats.table import numbers_not_read, read_table
 from strata.host import archives
 from strata.model.imported import FileOutcome
 from strata.parsing import Malformed

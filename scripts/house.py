@@ -45,7 +45,7 @@ PACKAGES = (ROOT / "src", ROOT / "lab" / "src")
 PATH = os.pathsep.join(map(str, PACKAGES))
 ALONE = ("tests/contract", "tests/lab", "tests/scenarios")
 """Where tests lie that nothing may run beside: to import all others takes longer than to find that none is there."""
-PYTHON = ("src", "lab/src", "tests", "scripts", "benches", "docs/conf.py")
+PYTHON = ("src", "lab/src", "tests", "scripts", "benches", "fuzz/parsers.py", "docs/conf.py")
 LOCKS = ("uv", "run", "dev", "docs")
 BESIDE = {"dev": ("run",), "docs": ("run", "dev")}
 """Locks of packages that are installed beside a lock's own: it takes their versions."""

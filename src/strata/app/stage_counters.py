@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from strata import units
 from strata.app.imported_run import UNKNOWN
+from strata.model.clock_skew import ClockSkew
 from strata.model.result import CellResult, EngineResult
 from strata.model.run import Run
 from strata.model.series import Series
-from strata.model.skew import Skew
 
 if TYPE_CHECKING:
     from strata.store import Store
@@ -33,14 +33,16 @@ def counted_in(runs: Sequence[Run], store: Store) -> list[Counted]:
     ]  # fmt: skip
 
 
-def clocks_of(measured: Sequence[tuple[Run, Sequence[CellResult]]], counted: Sequence[Counted]) -> list[list[Skew]]:
+def clocks_of(
+    measured: Sequence[tuple[Run, Sequence[CellResult]]], counted: Sequence[Counted]
+) -> list[list[ClockSkew]]:
     """For each run, how far the clock of each file of counters is ahead of its own.
 
     Runs of one host have one clock: where one of them shows it, and no other says otherwise, it holds for all of them.
     """
     found = [[_skew(run, results, name, series) for name, series in counted if results] for run, results in measured]
     for at in range(len(counted)):
-        shown: dict[str, list[Skew]] = {}
+        shown: dict[str, list[ClockSkew]] = {}
         for (run, _), clocks in zip(measured, found, strict=True):
             if clocks and clocks[at].seconds is not None and run.environment.hostname != UNKNOWN:
                 shown.setdefault(run.environment.hostname, []).append(clocks[at])
@@ -52,12 +54,12 @@ def clocks_of(measured: Sequence[tuple[Run, Sequence[CellResult]]], counted: Seq
     return found
 
 
-def _agree(clocks: Sequence[Skew]) -> bool:
+def _agree(clocks: Sequence[ClockSkew]) -> bool:
     low = max((c.seconds or 0.0) - (c.within_s or 0.0) for c in clocks)
     return low <= min((c.seconds or 0.0) + (c.within_s or 0.0) for c in clocks)
 
 
-def aligned(run: Run, clocks: Sequence[Skew], counted: Sequence[Counted]) -> tuple[Series, ...]:
+def aligned(run: Run, clocks: Sequence[ClockSkew], counted: Sequence[Counted]) -> tuple[Series, ...]:
     """The counters by the clock of the run."""
     moved = (
         _moved(series, clock.applied_s)
@@ -86,7 +88,7 @@ def beside(result: CellResult, counted: Sequence[Series]) -> CellResult:
     return result.model_copy(update={"counters": there, **alone}) if there else result
 
 
-def clock_said(clock: Skew) -> str | None:
+def clock_said(clock: ClockSkew) -> str | None:
     """What the reader must know of it; None where the clocks agree."""
     if clock.seconds is None:
         return (
@@ -103,7 +105,7 @@ def clock_said(clock: Skew) -> str | None:
     )
 
 
-def _skew(run: Run, results: Sequence[CellResult], name: str, series: tuple[Series, ...]) -> Skew:
+def _skew(run: Run, results: Sequence[CellResult], name: str, series: tuple[Series, ...]) -> ClockSkew:
     from strata.analyse.skew import Estimated, Seen, skew
     from strata.formats.counter_sets import ios_of
 
@@ -111,8 +113,8 @@ def _skew(run: Run, results: Sequence[CellResult], name: str, series: tuple[Seri
     found = skew(spans, {of: Seen(t, total) for of, (t, total) in ios_of(series).items()})
     ends = {"counters": name, "measured": _name(run)}
     if isinstance(found, Estimated):
-        return Skew(**ends, seconds=found.seconds, within_s=found.within_s, seen_by=found.by)
-    return Skew(**ends, why=found)
+        return ClockSkew(**ends, seconds=found.seconds, within_s=found.within_s, seen_by=found.by)
+    return ClockSkew(**ends, why=found)
 
 
 def _spans(one: EngineResult) -> list[tuple[int, int, float]]:

@@ -25,6 +25,7 @@ from strata.app.kept import opened, repeat_commands, report_of
 from strata.app.stage_counters import aligned, beside, clock_said, clocks_of, counted_in
 from strata.errors import InconclusiveError, UsageError
 from strata.model.analysis import Analysis, Check, Comparison
+from strata.model.clock_skew import ClockSkew
 from strata.model.compared import EnvironmentField, Fairness
 from strata.model.endpoint import Endpoint
 from strata.model.experiment import Condition, Experiment, Tried
@@ -33,7 +34,6 @@ from strata.model.plan import Cell, Plan, Segment, Step
 from strata.model.remembered import Wanted
 from strata.model.result import IMPORTED, CellResult
 from strata.model.run import Label, Report, Run, RunStatus, StageRecord
-from strata.model.skew import Skew
 from strata.model.stack import Layer, Stack, unreached
 from strata.model.workload import Workload
 from strata.plan.ident import new_id
@@ -68,7 +68,7 @@ class Stage:
     runs: tuple[Run, ...]
     cells: dict[str, StageCell] = field(default_factory=dict)
     anchors: dict[str, StageCell] = field(default_factory=dict)
-    clocks: tuple[Skew, ...] = ()
+    clocks: tuple[ClockSkew, ...] = ()
 
     @property
     def record(self) -> StageRecord:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from strata.model.analysis import Analysis, Generator, Remote
 from strata.model.base import CommandLine, RunId, UnixNs, Value, sparse
+from strata.model.clock_skew import ClockSkew
 from strata.model.finding import Diagnosis
 from strata.model.foreign_io import ForeignIo
 from strata.model.imported import Imported, ImportSource
@@ -18,7 +19,6 @@ from strata.model.noise import PooledNoise
 from strata.model.plan import Plan, Segment
 from strata.model.precondition import Preconditioned
 from strata.model.result import CellResult
-from strata.model.skew import Skew
 from strata.model.survey import Survey
 
 
@@ -105,7 +105,7 @@ class StageRecord(Value):
     created_unix_ns: UnixNs
     host: str
     tool: str
-    clocks: tuple[Skew, ...] = sparse(())
+    clocks: tuple[ClockSkew, ...] = sparse(())
 
 
 class Run(Value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from strata.model.base import Value, sparse
 
 
-class Skew(Value):
+class ClockSkew(Value):
     """``seconds`` ± ``within_s``: by so much the counters' clock is ahead of the measurement's; None: nothing shows it,
     and ``why``. ``seen_by``: the counter that saw the same I/Os."""
 
