@@ -40,6 +40,8 @@ __all__ = [
 
 PLAIN_TABLE = plain_table.NAME
 """The format of last resort: whatever has headings that name figures."""
+MOMENTS = 1 << 63
+"""Nanoseconds since 1970 that a clock of 64 bits has."""
 _WRONG = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError)
 """What a reader trips over where a file has the right words in the wrong places."""
 
@@ -95,6 +97,8 @@ def read_as(one: Format, source: Source) -> Imported:
     started = found.started_unix_ns
     if started is None:
         started = min((s.t_ns[0] for s in found.counters), default=begun(found.cells))
+    if started is not None and started >= MOMENTS:
+        raise Misread("its times are beyond the year 2262")
     sets = sets_said(found.counters)
     notes = (*source.notes, *found.notes, *([sets] if sets else []))
     return found.model_copy(update={"format": one.name, "notes": notes, "started_unix_ns": started})
