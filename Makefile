@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test quick check docs changelog setup lock clean bench-demos bench-diagnosis bench-engine bench-fleet bench-gate bench-honesty bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
+.PHONY: run test quick check docs changelog setup lock clean bench-demos bench-diagnosis bench-engine bench-fleet bench-gate bench-honesty bench-imports bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -41,6 +41,9 @@ bench-lab: setup ## as root: every layer of the stacks of several nodes, with by
 bench-honesty: setup ## do stated intervals hold: known series and the real engine against itself (QUICK=1)
 	@.venv/bin/python benches/honesty/run.py $(ARGS)
 
+bench-imports: setup ## 1,000 JSON files and 100 MB of log of fio: time and memory of an import
+	@.venv/bin/python benches/imports/run.py $(ARGS)
+
 bench-matrix: setup ## 280 cells in a fraction of the time against known tables and a long reference (QUICK=1)
 	@.venv/bin/python benches/matrix/run.py $(ARGS)
 
@@ -59,7 +62,7 @@ bench-trace: setup ## what a block trace costs in IOPS and processor time (root;
 soak: ## MINUTES of load (30): nothing is lost, nothing grows
 	@$(HOUSE) soak $(or $(MINUTES),30)
 
-fuzz: ## both sides of the NBD parser, SECONDS for each (300), guided by coverage
+fuzz: ## both sides of the NBD parser guided by coverage, and every parser of files by mutations, SECONDS for each (300)
 	@$(HOUSE) fuzz $(or $(SECONDS),300)
 
 docs: ## the pages of docs/ and of `import strata`, into docs/_build; a warning fails

@@ -7,7 +7,7 @@
     house.py quick [BASE]     within a minute: lints, and the unit tests of what changed since BASE (main)
     house.py check            formatters, linters, type checker, floor plan
     house.py soak MINUTES     setup, then load without a pause: nothing is lost, nothing grows
-    house.py fuzz SECONDS     both sides of the NBD parser under a fuzzer, so long each
+    house.py fuzz SECONDS     both sides of the NBD parser, and every parser of files, under a fuzzer, so long each
     house.py docs             the pages of docs/ and of the public interface, into docs/_build; a warning fails
     house.py changelog        what the next release brings, from changelog.d/; nothing is written
     house.py lock             resolve requirements/*.in into the hashed locks
@@ -45,7 +45,7 @@ PACKAGES = (ROOT / "src", ROOT / "lab" / "src")
 PATH = os.pathsep.join(map(str, PACKAGES))
 ALONE = ("tests/contract", "tests/lab", "tests/scenarios")
 """Where tests lie that nothing may run beside: to import all others takes longer than to find that none is there."""
-PYTHON = ("src", "lab/src", "tests", "scripts", "benches", "docs/conf.py")
+PYTHON = ("src", "lab/src", "tests", "scripts", "benches", "fuzz/parsers.py", "docs/conf.py")
 LOCKS = ("uv", "run", "dev", "docs")
 BESIDE = {"dev": ("run",), "docs": ("run", "dev")}
 """Locks of packages that are installed beside a lock's own: it takes their versions."""
@@ -163,8 +163,12 @@ def cmd_soak(args: list[str]) -> int:
 
 
 def cmd_fuzz(args: list[str]) -> int:
-    """Coverage-guided fuzzing of the NBD parser, so many seconds a target."""
-    return fuzz(int(args[0]) if args else 300)
+    """Coverage-guided fuzzing of the NBD parser, then mutations for the parsers of files, so many seconds a target."""
+    seconds = int(args[0]) if args else 300
+    environment("dev")
+    native()
+    files = [BIN / "python", ROOT / "fuzz" / "parsers.py", str(seconds)]
+    return fuzz(seconds) | subprocess.call(files, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT / "src")})
 
 
 def cmd_quick(args: list[str]) -> int:

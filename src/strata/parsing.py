@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -216,24 +217,32 @@ def gunzipped(pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
         raise Malformed("it is damaged (it ends too early)")
 
 
-XZ, BZIP2 = "xz", "bzip2"
-DICTIONARY_MOST = 128 * 2**20
-"""Bytes that unpacking xz may take: what its own `-9` needs, twice."""
+XZ, BZIP2, ZSTD = "xz", "bzip2", "zstd"
+DICTIONARY_BITS = 27
+"""The power of two of the bytes that unpacking may look back over: zstd takes no more without being asked to, and it is
+twice what xz needs at its most (`-9`)."""
 
 
 def unpacked(kind: str, pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
-    """What `XZ` or `BZIP2` packed, all parts of it, in pieces of at most ``most`` bytes; zeros behind them are padding.
+    """What `XZ`, `BZIP2` or `ZSTD` packed, all parts of it, in pieces of at most ``most`` bytes.
 
-    Raises `Malformed`. How much there is, is for the caller to bound.
+    Zeros behind them are padding. Raises `Malformed`. How much there is, is for the caller to bound.
     """
     # Here: few archives are of these kinds.
     import bz2
     import lzma
 
-    def begun() -> lzma.LZMADecompressor | bz2.BZ2Decompressor:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+
+    def begun() -> lzma.LZMADecompressor | bz2.BZ2Decompressor | zstd.ZstdDecompressor:
         if kind == BZIP2:
             return bz2.BZ2Decompressor()
-        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=DICTIONARY_MOST)
+        if kind == ZSTD:
+            return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: DICTIONARY_BITS})
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=1 << DICTIONARY_BITS)
 
     unpacker = begun()
     try:
@@ -247,7 +256,7 @@ def unpacked(kind: str, pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
                     unpacker = begun()
                 yield unpacker.decompress(left, most)
                 left = unpacker.unused_data if unpacker.eof else b""
-    except (lzma.LZMAError, OSError, EOFError) as e:
+    except (lzma.LZMAError, zstd.ZstdError, OSError, EOFError) as e:
         raise Malformed(f"it is damaged ({str(e)[:200]})") from e
     if not unpacker.eof:
         raise Malformed("it is damaged (it ends too early)")

@@ -9,17 +9,21 @@ from pathlib import Path
 
 import pytest
 from invoked import said as strata
+from made_files import diskspd, loaded
 
 from strata.app.diagnose import diagnose_path
 from strata.app.options import Options
 from strata.errors import Exit, InconclusiveError, UsageError
 from strata.model.analysis import Equivalence
+from strata.model.counters import blockdev
 from strata.model.finding import Cause, VerdictKind
 from strata.model.run import Report
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-XML = (DATA / "imports" / "diskspd-windows.xml").read_text()
 HEAD = "layer,pattern,block_size,iodepth,threads,IOPS,seconds [s]"
+
+
+WRITES = blockdev.WRITES.name
 
 
 def table(folder: Path, name: str, rows: list[str]) -> None:
@@ -44,26 +48,6 @@ def stack(folder: Path, head: str = "", disk: str = 'measured = "before.csv"', s
         f'measured = "after.csv"\nset = {{ direct = true }}\n{share}'
     )
     return path
-
-
-def diskspd(folder: Path, name: str, iops: int, *, threads: int = 1, host: str = "NODE-1", tool: str = "2.1.0") -> None:
-    """A result of sequential writes at depth 8 in all, as diskspd writes it; of two threads with the offsets that
-    `strata diagnose` asks for. Made from the writer's source, as the fixture is."""
-    each = 8 // threads
-    text = XML.replace("<Random>65536</Random>", f"<StrideSize>{8192 * threads}</StrideSize>")
-    text = text.replace("65536</BlockSize>", "8192</BlockSize>").replace("NODE-1", host)
-    text = text.replace("2.1.0-dev", tool).replace("<WriteRatio>0<", "<WriteRatio>100<")
-    text = text.replace("<RequestCount>4<", f"<RequestCount>{each}<").replace("<WriteThrough>true</WriteThrough>", "")
-    text = text.replace("<ThreadsPerFile>2<", f"<ThreadsPerFile>{threads}<")
-    text = text.replace("<ThreadStride>0<", f"<ThreadStride>{8192 if threads > 1 else 0}<")
-    ios = iops * 10 // 2
-    text = re.sub(r"<(BytesCount|WriteBytes)>\d+<", rf"<\g<1>>{ios * 8192}<", text)
-    text = re.sub(r"<(IOCount|WriteCount)>\d+<", rf"<\g<1>>{ios}<", text)
-    text = re.sub(r"<(ReadBytes|ReadCount)>\d+<", r"<\g<1>>0<", text)
-    text = re.sub(
-        r"<Iops>.*?</Iops>|<Latency>.*?</Latency>|<AverageRead.*?>.*?>|<ReadLat.*?>.*?>", "", text, flags=re.S
-    )
-    (folder / name).write_text(text)
 
 
 def said(path: Path) -> Report:
@@ -228,6 +212,43 @@ def test_counters_of_another_file_are_the_cells_of_their_time(tmp_path: Path, be
         assert (disk.cpu_busy, disk.device_in_flight) == (pytest.approx(0.8), pytest.approx(7.5))
     else:
         assert disk.cpu_busy is None, "half a day earlier, if the zone is read the wrong way round"
+
+
+@pytest.mark.parametrize(
+    ("ahead", "iops", "moved"),
+    [(37.4, 17_000, True), (-3605.0, 17_000, True), (0.2, 17_000, False), (37.4, 9000, False)],
+)
+def test_counters_whose_clock_is_ahead_are_moved_by_what_both_saw_and_by_nothing_else(
+    tmp_path: Path, ahead: float, iops: float, moved: bool
+) -> None:
+    diskspd(tmp_path, "before.xml", 17_000)
+    diskspd(tmp_path, "after.csv", 9000)
+    loaded(tmp_path, ahead, iops)
+    report = said(stack(tmp_path, disk='measured = ["before.xml", "perfmon.csv"]'))
+    [clock] = report.run.stages[0].clocks
+    told = [c.message for c in report.analysis.checks if c.title == "clocks of counters"]
+    disk = report.analysis.summary("disk", "write-8KiB-qd8")
+    assert disk is not None
+    if iops != 17_000:
+        assert (clock.seconds, clock.applied_s) == (None, 0.0)
+        assert len(told) == 1 and "are taken to agree" in told[0]
+        return
+    assert clock.seconds is not None and clock.within_s is not None
+    assert abs(clock.seconds - ahead) <= clock.within_s <= 1.0
+    assert bool(clock.applied_s) is moved
+    assert [("ahead of" if ahead > 0 else "behind") in text for text in told] == [True] * moved
+    assert sum(v for k, v in disk.counters.items() if k.startswith(WRITES)) == pytest.approx(17_000, rel=0.05)
+
+
+def test_a_file_that_does_not_say_when_it_was_measured_gets_counters_only_by_what_both_saw(tmp_path: Path) -> None:
+    table(tmp_path, "before.csv", ["disk,sequential write,8192,8,1,17000,15"])
+    table(tmp_path, "after.csv", ["share,sequential write,8192,8,1,9000,15"])
+    for iops, there in ((17_000, True), (400, False)):
+        loaded(tmp_path, 0, iops)
+        report = said(stack(tmp_path, disk='measured = ["before.csv", "perfmon.csv"]'))
+        disk = report.analysis.summary("disk", "write-8KiB-qd8")
+        assert disk is not None
+        assert any(key.startswith(WRITES) for key in disk.counters) is there
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,10 @@ from strata.app.circumstances import environment
 from strata.app.imported_run import ImportedAs
 from strata.app.imports import import_paths, settings_of
 from strata.app.kept import opened, repeat_commands, report_of
+from strata.app.stage_counters import aligned, beside, clock_said, clocks_of, counted_in
 from strata.errors import InconclusiveError, UsageError
 from strata.model.analysis import Analysis, Check, Comparison
+from strata.model.clock_skew import ClockSkew
 from strata.model.compared import EnvironmentField, Fairness
 from strata.model.endpoint import Endpoint
 from strata.model.experiment import Condition, Experiment, Tried
@@ -32,7 +34,6 @@ from strata.model.plan import Cell, Plan, Segment, Step
 from strata.model.remembered import Wanted
 from strata.model.result import IMPORTED, CellResult
 from strata.model.run import Label, Report, Run, RunStatus, StageRecord
-from strata.model.series import Series
 from strata.model.stack import Layer, Stack, unreached
 from strata.model.workload import Workload
 from strata.plan.ident import new_id
@@ -47,8 +48,6 @@ ASSUMED_DRIFT = 0.05
 FASTER = "faster-than-below"
 """The law that a layer is not faster than what it stands on, by its key."""
 MOST_EXPERIMENTS = 16
-COVERED = 0.8
-"""Of the time of a measurement, what counters have to be of to be its own."""
 STAGES_MOST = 1000
 """Runs of one stack among which its stages are looked for, the newest first."""
 
@@ -69,6 +68,7 @@ class Stage:
     runs: tuple[Run, ...]
     cells: dict[str, StageCell] = field(default_factory=dict)
     anchors: dict[str, StageCell] = field(default_factory=dict)
+    clocks: tuple[ClockSkew, ...] = ()
 
     @property
     def record(self) -> StageRecord:
@@ -82,6 +82,7 @@ class Stage:
             created_unix_ns=first.created_unix_ns,
             host=first.environment.hostname,
             tool=" ".join(str(tool[k]) for k in ("name", "version") if tool.get(k)),
+            clocks=self.clocks,
         )
 
 
@@ -125,15 +126,19 @@ def stage_of(layer: Layer, folder: Path, store: Store, store_url: str | None) ->
     """What a layer's runs and files hold of it; a file is kept as a run. Raises `UsageError`."""
     runs = [store.load_run(name) for name in layer.run]
     runs += [store.load_run(_imported(layer, folder / name, store_url)) for name in layer.measured]
-    counted = [s for one in runs for c in store.cells(one.id) if c.kind == "counters" for s in c.counters]
+    counted = counted_in(runs, store)
+    cells_of = [list(_cells_of(one, store.cells(one.id))) for one in runs]
+    pairs = [(one, [result for _, _, result in cells]) for one, cells in zip(runs, cells_of, strict=True)]
+    clocks = clocks_of(pairs, counted)
     mine: list[tuple[Workload, CellResult]] = []
     anchors: list[tuple[Workload, CellResult]] = []
-    for one in runs:
-        for name, workload, result in _cells_of(one, store.cells(one.id)):
+    for one, cells, apart in zip(runs, cells_of, clocks, strict=True):
+        series = aligned(one, apart, counted)
+        for name, workload, result in cells:
             if _matches(name, layer.anchor or ANCHOR):
                 anchors.append((workload, result))
             elif layer.of is None or _matches(name, layer.of):
-                mine.append((workload, _beside(result, counted)))
+                mine.append((workload, beside(result, series)))
     if not mine:
         there = sorted({name for one in runs for name, _, _ in _cells_of(one, store.cells(one.id))})
         why = "it holds no complete cell" if not there else f"none of its names matches {layer.of!r}: {_few(there)}"
@@ -141,7 +146,9 @@ def stage_of(layer: Layer, folder: Path, store: Store, store_url: str | None) ->
             "cannot use the measurement of layer", layer.name, why,
             "strata import FILE --dry-run shows what a file holds and what it lacks; set = { direct = true } states it",
         )  # fmt: skip
-    return Stage(layer, tuple(runs), _by_workload(mine), _by_workload(anchors))
+    return Stage(
+        layer, tuple(runs), _by_workload(mine), _by_workload(anchors), tuple(c for some in clocks for c in some)
+    )
 
 
 def _imported(layer: Layer, path: Path, store_url: str | None) -> str:
@@ -162,23 +169,6 @@ def _cells_of(run: Run, results: Sequence[CellResult]) -> Iterator[tuple[str, Wo
     for one in results:
         if one.kind == "measure" and one.result is not None and one.cell in cells:
             yield one.layer, cells[one.cell].workload, one
-
-
-def _beside(result: CellResult, counted: Sequence[Series]) -> CellResult:
-    """With what other files of the layer counted in its time, where it has no counters of its own; the clocks of both
-    are taken to agree. The devices are those of the counters where there is one alone."""
-    from strata.formats.counter_sets import as_ours
-
-    found = result.result
-    if found is None or result.counters or not counted:
-        return result
-    start = found.started_unix_ns + found.ramp_ns
-    end = start + found.measured_ns
-    least = (end - start) * COVERED
-    there = tuple(s for s in as_ours(counted) if min(end, s.t_ns[-1]) - max(start, s.t_ns[0]) >= least)
-    devices = tuple(dict.fromkeys(d for s in there if (d := s.labels.get("device"))))
-    alone = {"devices": devices, "carriers": devices} if len(devices) == 1 else {}
-    return result.model_copy(update={"counters": there, **alone}) if there else result
 
 
 def _matches(name: str, pattern: str) -> bool:
@@ -365,12 +355,16 @@ def _checks(
 ) -> Iterator[Check]:
     """What the reader must know of stages before the figures."""
 
-    def said(layer: str, title: str, message: str, step: str = "") -> Check:
+    def said(layer: str, title: str, message: str, step: str = "", kind: str = "stages") -> Check:
         return Check(
-            kind="stages", title=title, layer=layer, workload_key=None, impossible=False, message=message,
+            kind=kind, title=title, layer=layer, workload_key=None, impossible=False, message=message,
             next_step=step,
         )  # fmt: skip
 
+    for stage in stages:
+        for clock in stage.clocks:
+            if message := clock_said(clock):
+                yield said(stage.layer.name, "clocks of counters", message, kind="clocks")
     for (upper, lower), why in refused.items():
         yield said(
             upper, "stages that are not compared", f"{upper} is not compared with {lower}: {'; '.join(why)}",

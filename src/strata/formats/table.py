@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from strata.errors import UsageError
-from strata.model.figures import KINDS, SETTINGS, Dimension, Figure, Role, Rounding, Row, Table, readings
+from strata.model.figures import KINDS, LARGEST, SETTINGS, Dimension, Figure, Role, Rounding, Row, Table, readings
 
 _HEADING = re.compile(r"^(?P<key>[a-z_]+(?:\.[a-z0-9_.]+)?)\s*(?:\[(?P<unit>[^\],]*)(?:,\s*(?P<rounding>\w+))?\])?$")
 _NUMBER = re.compile(
@@ -332,7 +331,7 @@ def _figure(column: _Column, text: str) -> Figure | None:
 def _number(text: str) -> re.Match[str] | None:
     """The parts of a cell that is a number. The pattern takes the square of a cell's length."""
     found = _NUMBER.match(text) if len(text) <= CELL_MOST else None
-    return found if found is not None and math.isfinite(float(_plain(found["number"]))) else None
+    return found if found is not None and abs(float(_plain(found["number"]))) <= LARGEST else None
 
 
 def _plain(number: str) -> str:

@@ -1,4 +1,4 @@
-"""Archives that somebody else made: zip, tar, gzip, xz and bzip2, opened one file at a time within bounds.
+"""Archives that somebody else made: zip, tar, gzip, xz, bzip2 and zstd, opened one file at a time within bounds.
 
 Nothing is written under a name of an archive: each file goes into a temporary one that has none, so that no name leads
 out of a folder and no link leads anywhere. Links, devices and hidden files are passed over, as in a folder. An archive
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from strata import units
-from strata.parsing import BZIP2, XZ, Malformed, gunzipped, unpacked
+from strata.parsing import BZIP2, XZ, ZSTD, Malformed, gunzipped, unpacked
 
 DEEPEST = 4
 """Archives within archives: a compressed tar in a zip has three."""
@@ -29,10 +29,8 @@ _NAME_MOST = 4096
 _PIECE = units.MIB
 _BLOCK = 512
 """Bytes of a head of a tar, and what its contents are padded to."""
-_PACKED = {
-    b"\x28\xb5\x2f\xfd": "Zstandard", b"7z\xbc\xaf\x27\x1c": "7-Zip", b"Rar!": "RAR", b"\x04\x22\x4d\x18": "LZ4",
-}  # fmt: skip
-_STREAMS = {b"\x1f\x8b": "gzip", b"BZh": BZIP2, b"\xfd7zXZ\x00": XZ}
+_PACKED = {b"7z\xbc\xaf\x27\x1c": "7-Zip", b"Rar!": "RAR", b"\x04\x22\x4d\x18": "LZ4"}
+_STREAMS = {b"\x1f\x8b": "gzip", b"BZh": BZIP2, b"\xfd7zXZ\x00": XZ, b"\x28\xb5\x2f\xfd": ZSTD}
 """One file each, which may be a tar."""
 _ENTRY = b"PK\x01\x02"
 """Begins the entry of a file in the directory of a zip."""
@@ -60,8 +58,10 @@ class Allowance:
 
 
 def kind_of(fd: int) -> str | None:
-    """``zip``, ``tar``, ``gzip``, ``xz`` or ``bzip2``; None for what is no archive. Raises `Malformed` for another kind
-    of one."""
+    """``zip``, ``tar``, ``gzip``, ``xz``, ``bzip2`` or ``zstd``; None for what is no archive.
+
+    Raises `Malformed` for another kind of one.
+    """
     head = os.pread(fd, _BLOCK, 0)
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return "zip"
@@ -83,7 +83,7 @@ class _Broken(Malformed):
 def members(fd: int, kind: str, allowed: Allowance) -> Iterator[tuple[str, int | str]]:
     """(name, descriptor) of each file, good until the next one is asked for; instead of it why it cannot be unpacked.
 
-    What gzip, xz or bzip2 packed has no name.
+    What gzip, xz, bzip2 or zstd packed has no name.
     """
     for name, pieces in {"zip": _zip, "tar": _tar}[kind](fd) if kind in ("zip", "tar") else _stream(fd, kind):
         allowed.another()
@@ -119,7 +119,7 @@ def _zip(fd: int) -> Iterator[tuple[str, Iterator[bytes]]]:
             raise Malformed(f"it is damaged ({str(e)[:200]})") from e
         for one in archive.infolist():
             linked = stat.S_ISLNK(one.external_attr >> 16)
-            if not one.is_dir() and not linked and _shown(one.filename):
+            if one.filename and not one.is_dir() and not linked and _shown(one.filename):
                 yield one.filename[:_NAME_MOST], _unzipped(archive, one)
 
 

@@ -136,6 +136,10 @@ class Rounding(StrEnum):
     ABOUT = "about"
 
 
+LARGEST = 1e30
+"""No figure is larger: in no unit, squared or added up, does it leave the numbers that a computer has."""
+
+
 class Figure(Value):
     """One printed number.
 
@@ -144,7 +148,7 @@ class Figure(Value):
     """
 
     dimension: Dimension = Dimension.PLAIN
-    value: float
+    value: float = Field(ge=-LARGEST, le=LARGEST)
     unit: str = ""
     step: float = 0.0
     rounding: Rounding = Rounding.EXACT

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from strata.model.analysis import Analysis, Generator, Remote
 from strata.model.base import CommandLine, RunId, UnixNs, Value, sparse
+from strata.model.clock_skew import ClockSkew
 from strata.model.finding import Diagnosis
 from strata.model.foreign_io import ForeignIo
 from strata.model.imported import Imported, ImportSource
@@ -93,7 +94,10 @@ class Label(Value):
 
 
 class StageRecord(Value):
-    """A layer that was measured before: its runs, the files they came from, when, where, and with what."""
+    """A layer that was measured before: its runs, the files they came from, when, where, and with what.
+
+    ``clocks``: how far those of counters that were collected beside it are ahead.
+    """
 
     layer: str
     runs: tuple[str, ...]
@@ -101,6 +105,7 @@ class StageRecord(Value):
     created_unix_ns: UnixNs
     host: str
     tool: str
+    clocks: tuple[ClockSkew, ...] = sparse(())
 
 
 class Run(Value):

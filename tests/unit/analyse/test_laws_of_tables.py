@@ -216,3 +216,20 @@ def test_a_mean_lies_between_what_the_percentiles_add_up_to(mean: int, broken: b
     # Half at least 10 and half at least 50: 30, less two per cent; half at most 50 and half at most 150: 100, and two.
     flags = found(f"time.mean [us],time.min [us],time.p50 [us],time.max [us]\n{mean},10,50,150\n")
     assert [f.law for f in flags if f.law == "mean"] == ["mean"] * broken
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "iops,outstanding,time.mean [ms]\n40000,0,1\n",
+        "role,ratio.time,ratio.iops\nsaid,0,0.5\n",
+        "threads,iops\n0,1000\n2,2500\n",
+        "role,name,constant,threads,time.mean [ms]\nmeasured,a,,1,0\nmeasured,a,,2,7\nsaid,c,time.mean,,\n",
+        "pattern,size,depth,iops\nread,4K,8,0\nread,64K,8,9000\n",
+        "whole,part,count\n8,2,18446744073709551616\n",
+        "iops,time.mean [ms]\n1e99,1e99\n",
+    ],
+)
+def test_figures_of_zero_and_beyond_all_measure_end_no_law(text: str) -> None:
+    """Each of them did, or took the time of counting to 2^64."""
+    assert ask(read_table(text, "t")).flags is not None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strata.formats.counter_sets import SYSSTAT, WINDOWS, as_ours
+from strata.formats.counter_sets import SYSSTAT, WINDOWS, as_ours, ios_of, sets_of, sets_said
 from strata.model.counters.catalogue import catalogue
 from strata.model.series import Series, SeriesKind
 
@@ -45,3 +45,28 @@ def test_every_meaning_is_a_counter_of_the_catalogue() -> None:
     known = set(catalogue().values())
     for meanings in (*WINDOWS.values(), *SYSSTAT.values()):
         assert {m.counter for m in meanings} <= known
+
+
+def test_sets_that_are_absent_are_reported() -> None:
+    found = [gauge("PhysicalDisk\\Disk Reads/sec", [1, 2]), gauge("Processor\\% Processor Time", [1, 2])]
+    there, absent = sets_of(found)
+    assert there == ("PhysicalDisk", "Processor Information")
+    assert {"Cluster CSVFS", "SMB Client Shares", "SMB Server Shares", "SMB Direct Connection"} <= set(absent)
+    assert sets_said([gauge("iostat r/s", [1, 2])]) == "sets of counters: disks; not in it: processors"
+    assert "read in English" in str(sets_said([gauge("Physikalischer Datenträger\\Lesevorgänge/s", [1, 2])]))
+    assert sets_said([gauge("node_disk_io_now", [1, 2])]) is None
+
+
+def test_reads_and_writes_of_a_share_or_a_volume_are_added_up() -> None:
+    found = ios_of(
+        [
+            gauge("Cluster CSVFS\\Reads/sec", [0, 10, 20], "vol1"),
+            gauge("Cluster CSVFS\\Writes/sec", [0, 1, 2], "vol1"),
+            gauge("SMB Client Shares\\Read Requests/sec", [0, 5, 5], "\\s\\x"),
+            gauge("PhysicalDisk\\Disk Read Bytes/sec", [0, 5, 5], "0 D:"),
+        ]
+    )
+    assert {name: total[-1] for name, (_, total) in found.items()} == {
+        "Cluster CSVFS vol1": 33,
+        "SMB Client Shares \\s\\x": 10,
+    }

@@ -164,3 +164,9 @@ def test_counters_are_kept_as_a_run(tmp_path: Path) -> None:
         [cell] = store.cells(done.run)
     assert (cell.kind, cell.counters) == ("counters", done.imported.counters)
     assert load_report(done.run, url).run.id == done.run
+
+
+def test_counters_of_another_millennium_are_refused() -> None:
+    text = (DATA / "pdh.csv").read_text()
+    with pytest.raises(Misread, match="beyond the year 2262"):
+        read_bytes(text.replace("/2026 ", "/2626 ").encode())

@@ -38,7 +38,7 @@ def check(table: Table) -> Answers:
         several = [some for some in series.values() if len(some) > 1]
         for some in several:
             least, most = min(some, key=lambda f: f.base), max(some, key=lambda f: f.base)
-            if least.bounds()[1] > 0 and most.bounds()[0] / least.bounds()[1] > WITHIN:
+            if least.base > 0 and least.bounds()[1] > 0 and most.bounds()[0] / least.bounds()[1] > WITHIN:
                 grown.append((most.base / least.base, least, most))
         if several:
             yield None

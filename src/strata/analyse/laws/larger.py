@@ -49,7 +49,7 @@ def _faster(small: Row, large: Row, allowed: float) -> Answers:
         return
     yield None
     least, most = large.figures["iops"].bounds()[0], small.figures["iops"].bounds()[1]
-    if most <= 0 or least / most <= allowed:
+    if most <= 0 or small.figures["iops"].base <= 0 or least / most <= allowed:
         return
     times = large.figures["iops"].base / small.figures["iops"].base
     text = f"I/Os of {units.size(large.figures['size'].base)} reach {units.significant(times)} times the IOPS of those "

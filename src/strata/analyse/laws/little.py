@@ -52,7 +52,7 @@ def _in_flight(table: Table, row: Row) -> Answers:
     n = outstanding(table, row)
     ios = value(table, row, "ios")
     loop = table.word(row, "loop")
-    if n is None or loop == "open" or (ios is not None and ios < FEW):
+    if not n or loop == "open" or (ios is not None and ios < FEW):
         return
     slack = TOLERANCE + (2 * n * (value(table, row, "rounds") or 1) / ios if ios else 0.0)
     fewer = FEWER + slack - TOLERANCE
@@ -127,7 +127,7 @@ def _product(rate: Interval, time_ns: Interval) -> Interval:
 
 def _ratio(table: Table, row: Row) -> Answers:
     slower, rate = value(table, row, "ratio.time"), value(table, row, "ratio.iops")
-    if slower is None or rate is None:
+    if not slower or rate is None:
         return
     yield None
     if abs(slower * rate - 1) <= RATIO_TOLERANCE:

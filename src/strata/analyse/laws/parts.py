@@ -84,7 +84,13 @@ def _equal_parts(row: Row) -> Answers:
     if not {"whole", "part", "count"} <= set(row.figures):
         return
     whole, part, count = (row.figures[k] for k in ("whole", "part", "count"))
-    yield from _compare(row, "whole", whole, [part] * round(count.base), _sum, f"{count.base:g} times its part")
+    times = round(count.base)
+
+    def join(spans: list[Interval]) -> Interval:
+        low, high = _sum(spans)
+        return low * times, high * times
+
+    yield from _compare(row, "whole", whole, [part], join, f"{count.base:g} times its part")
 
 
 def _compare(

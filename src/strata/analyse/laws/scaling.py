@@ -33,7 +33,7 @@ def check(table: Table) -> Answers:
 
 def _beyond(table: Table, series: list[Row]) -> Answers:
     first, base = series[0], rate(table, series[0])
-    if base is None or base[0] <= 0:
+    if base is None or base[0] <= 0 or first.figures["threads"].base <= 0:
         return
     stated = table.figures.get("noise")
     allowed = 1 + (stated.base if stated is not None else 0.0)

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from strata.errors import UsageError
+from strata.formats.counter_sets import sets_said
 from strata.formats.results import plain_table
 from strata.formats.results._measured import begun
 from strata.formats.results.source import HEAD_MOST, STREAM_MOST, Misread, Source
@@ -32,12 +33,15 @@ __all__ = [
     "Misread",
     "Source",
     "formats",
+    "read_as",
     "read_result",
     "recognised",
 ]
 
 PLAIN_TABLE = plain_table.NAME
 """The format of last resort: whatever has headings that name figures."""
+MOMENTS = 1 << 63
+"""Nanoseconds since 1970 that a clock of 64 bits has."""
 _WRONG = (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError, RecursionError)
 """What a reader trips over where a file has the right words in the wrong places."""
 
@@ -74,7 +78,11 @@ def recognised(source: Source) -> Format:
 
 def read_result(source: Source) -> Imported:
     """What the file says. Raises `Misread`, and nothing else."""
-    one = recognised(source)
+    return read_as(recognised(source), source)
+
+
+def read_as(one: Format, source: Source) -> Imported:
+    """What it says in this format. Raises `Misread`, and nothing else."""
     try:
         found = one.read(source)
     except Misread:
@@ -89,7 +97,10 @@ def read_result(source: Source) -> Imported:
     started = found.started_unix_ns
     if started is None:
         started = min((s.t_ns[0] for s in found.counters), default=begun(found.cells))
-    notes = (*source.notes, *found.notes)
+    if started is not None and started >= MOMENTS:
+        raise Misread("its times are beyond the year 2262")
+    sets = sets_said(found.counters)
+    notes = (*source.notes, *found.notes, *([sets] if sets else []))
     return found.model_copy(update={"format": one.name, "notes": notes, "started_unix_ns": started})
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from strata.formats.results.source import Misread
 from strata.model import histogram
-from strata.model.figures import Dimension, Figure, Rounding, exact
+from strata.model.figures import LARGEST, Dimension, Figure, Rounding, exact
 from strata.model.imported import SIDES, ImportedCell, Measured
 from strata.units import NS_PER_S
 
@@ -41,7 +41,7 @@ def printed(text: str, unit: str = "", dimension: Dimension = Dimension.PLAIN) -
         return None
     plain = word.replace(",", ".")
     value = float(plain)
-    if not math.isfinite(value):
+    if abs(value) > LARGEST:
         return None
     fraction = plain.partition("e")[0].partition("E")[0].partition(".")[2]
     return Figure(

@@ -6,15 +6,12 @@ import re
 from collections.abc import Iterable
 
 from strata.errors import UsageError
+from strata.formats.counter_sets import WINDOWS_SETS
 from strata.formats.scripts import Script
 from strata.formats.scripts.diskspd import creating, options
 
 NAME, TITLE = "powershell", "a PowerShell script that runs diskspd and collects counters"
-COUNTER_SETS = (
-    "PhysicalDisk", "LogicalDisk", "Processor Information", "Network Interface", "Cluster CSVFS",
-    "Cluster CSV Coordinator", "Cluster Storage Hybrid Disks", "SMB Client Shares", "SMB Server Shares",
-    "SMB Direct Connection",
-)  # fmt: skip
+COUNTER_SETS = tuple(one.name for one in WINDOWS_SETS)
 """Counter sets of PerfMon that tell the layers apart; those that are not on a machine are left out there."""
 
 
