@@ -20,6 +20,7 @@ where, why and the next step. An option that cannot be honoured is refused with 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -32,6 +33,7 @@ from strata.app import matrix as app_matrix
 from strata.app import measure as app_measure
 from strata.app import survey as app_survey
 from strata.app.circumstances import called
+from strata.app.clients import Engine, engine_of_nodes
 from strata.app.compare import MARGIN
 from strata.app.documents import Kept, read_document
 from strata.app.matrix_plan import MatrixWords
@@ -193,6 +195,7 @@ def measure(
     until: Aim | str | None = None,
     matrix: MatrixWords | str | None = None,
     destructive: str | None = None,
+    nodes: str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     **options: Unpack[MeasureOptions],
 ) -> OneResult | Document | MatrixResult:
@@ -206,7 +209,7 @@ def measure(
     ``until``: go on until the 95 % interval of the mean is that narrow (``"2%"``), or as an `Aim` says; ``runtime_s``
     is then the most it may take. ``matrix``: a table of cells in one budget, by name or with all that is asked of it
     (a stack is then named by its file). ``destructive``: the name of a raw device or foreign export, typed again, whose
-    data may be lost.
+    data may be lost. ``nodes``: the address of a scheduler, on whose nodes the clients of the workload run.
 
     Returns `OneResult` of endpoints, `Document` of layers, `MatrixResult` of a matrix. SIGINT and SIGTERM end a
     measurement of endpoints, and ``stopped_by`` says so. Raises as `diagnose`, and `InconclusiveError` where a matrix
@@ -224,15 +227,19 @@ def measure(
     _refuse("measure" if matrix is None else "matrix", place, given)
     alone = isinstance(first, str) and naming.is_endpoint(first)
     _apart(
-        {"matrix": matrix, "several endpoints": len(named) > 1 or None, "workload": workload, "until": until}, "matrix"
-    )
+        {
+            "matrix": matrix, "several endpoints": len(named) > 1 or None, "workload": workload, "until": until,
+            "nodes": nodes,
+        },
+        "matrix",
+    )  # fmt: skip
     if not alone:
-        _apart({"layers": True, "until": until, "destructive": destructive}, "layers")
+        _apart({"layers": True, "until": until, "destructive": destructive, "nodes": nodes}, "layers")
     with called():
         if matrix is not None:
             return _matrix(first, matrix, destructive, _options(Options(), given), emit)
         if alone:
-            return _endpoints(tuple(map(str, named)), workload, until, destructive, given, emit)
+            return _endpoints(tuple(map(str, named)), workload, until, destructive, nodes, given, emit)
         chosen = _options(Options(), given | {"only": _only(workload, given), "confirm": False})
         return document(app_diagnose.diagnose_path(first if isinstance(first, Stack) else Path(first), chosen, emit))
 
@@ -349,6 +356,7 @@ def _endpoints(
     asked: Workload | Mapping[str, Any] | Sequence[Workload] | None,
     until: Aim | str | None,
     destructive: str | None,
+    nodes: str | None,
     given: dict[str, Any],
     emit: _Emit,
 ) -> OneResult:
@@ -363,13 +371,18 @@ def _endpoints(
         aim = until.model_copy(update={"seconds_max": longest})
     timing = app_measure.timing_of(given.get("ramp_s"), longest, given.get("interval_s"), aim)
     usual = Options()
-    names = ("size", "keep", "placement", "precondition_s", "precondition_bytes", "engine", "trace", "store", "label")
-    return app_measure.measure_endpoint(
-        uris,
-        workload,
-        timing,
-        destructive=destructive,
-        aim=aim,
-        emit=emit,
-        **{name: given.get(name, getattr(usual, name)) for name in names},
-    )
+    names = ("size", "keep", "placement", "precondition_s", "precondition_bytes", "trace", "store", "label")
+    with ExitStack() as held:
+        engine: str | Engine = given.get("engine", usual.engine)
+        if nodes is not None:
+            engine = held.enter_context(engine_of_nodes(nodes, str(engine)))
+        return app_measure.measure_endpoint(
+            uris,
+            workload,
+            timing,
+            destructive=destructive,
+            aim=aim,
+            emit=emit,
+            engine=engine,
+            **{name: given.get(name, getattr(usual, name)) for name in names},
+        )

@@ -94,6 +94,7 @@ ASKED_AS = {
 PARAMETERS = {"where", "demo", "profile", "only", "matrix", "until", "until_percentile", "until_min", "until_bytes"}
 PARAMETERS |= {
     "destructive",
+    "nodes",
     "html",
     "markdown",
     "csv",

@@ -22,7 +22,7 @@ from strata.engine import AUTO_ENGINE, Engine, Timing, engine_for, measure_gener
 from strata.errors import RunFailed, StrataError, UsageError
 from strata.host.clock import now_unix_ns
 from strata.model.analysis import Analysis, CellSummary, Check, Generator
-from strata.model.base import Value, sparse
+from strata.model.base import Value
 from strata.model.caching import check
 from strata.model.clients import Clients, clients_of
 from strata.model.course import Aim, Course
@@ -75,7 +75,7 @@ class OneResult(Value):
     """What became of the file whose name does not lead to it any more: measured was the one that was checked."""
     stopped_by: int | None = None
     """The signal that stopped it."""
-    clients: Clients | None = sparse(None)
+    clients: Clients | None = None
     """What several clients did together, and how alike they were."""
     report: Report | None = Field(default=None, exclude=True)
     """The same as a run, for a page."""
