@@ -145,6 +145,7 @@ TAUGHT: tuple[tuple[str, tuple[Cause, ...], Cause | None], ...] = (
     ("local-ext4-write-cliff-600010", (Cause.WRITE_CACHE_FULL,), Cause.SLOW_FLUSH),
     ("local-ext4-slow-medium-600032", (Cause.SLOW_MEDIUM,), Cause.SLOW_PHASES),
     ("block-nbd-erratic-disk-100002", (Cause.SLOW_MEDIUM,), Cause.IOPS_CAP),
+    ("share-smb-nothing-1400021", (), Cause.UNEXPLAINED),
 )
 """By the case: what has to be told, in this order, and what was told in its place before a rule was
 mended."""

@@ -61,7 +61,7 @@ def findings(case: Case) -> tuple[NamedFinding, ...]:
     found: list[NamedFinding] = []
     for pair in case.pairs:
         known = of_pair(pair, own)
-        found += [n for n in known if not (_only_compared(case, n) and is_slight(pair, n.keys))]
+        found += [n for n in known if not (_only_compared(case, n) and (is_slight(pair, n.keys) or _gone(pair, n)))]
     # What a pair has named already is not said again.
     told = {(n.finding.layer, n.finding.cause) for n in found}
     for layer in dict.fromkeys(o.layer for o in own):
@@ -79,6 +79,22 @@ def _only_compared(case: Case, named: NamedFinding) -> bool:
     if cause is Cause.PER_REQUEST_COST:
         return not fate(layer, cause.value, case.tried).telling
     return cause is Cause.UNEXPLAINED
+
+
+def _gone(pair: Pair, named: NamedFinding) -> bool:
+    """Whether each of its workloads was measured again beside an experiment and may then have lost nothing: on a busy
+    machine other programs take one workload's time in every round, and no second one's."""
+    again = {
+        t.experiment.reference: t.reference.iops
+        for t in pair.case.tried
+        if (t.experiment.reference_layer or t.experiment.layer) == named.finding.layer
+    }
+    slow = [p for p in pair.view.affected if p.key in named.keys]
+    return bool(slow) and all(
+        (found := again.get(p.key)) is not None
+        and (found.value if found.high is None else found.high) >= p.comparison.line * p.lower.iops.value
+        for p in slow
+    )
 
 
 def _of_no_known_cause(case: Case, opinions: Sequence[Opinion], named: set[str]) -> Iterator[NamedFinding]:
