@@ -16,7 +16,7 @@ pub mod smb;
 use std::io;
 
 pub use facts::{Facts, Need};
-pub use scheme::{Load, Place, Remote, Scheme};
+pub use scheme::{Address, Load, Place, Remote, Scheme};
 pub use strata_proto::errno;
 pub use strata_smb::Password;
 

@@ -24,15 +24,20 @@ pub struct Place {
     pub password: Option<Password>,
 }
 
-impl Place {
-    /// The address, and the connections it asks for.
+/// An address of one scheme.
+pub trait Address: Display + Clone + Send + Sync + 'static {
+    /// What `place` says, and the connections it asks for.
     ///
     /// # Errors
-    /// It is not one of this protocol.
-    pub fn read<T: Protocol>(&self) -> io::Result<(Uri<T>, Option<u32>)> {
-        let uri: Uri<T> = self.uri.parse()?;
+    /// It is none of this scheme.
+    fn at(place: &Place) -> io::Result<(Self, Option<u32>)>;
+}
+
+impl<T: Protocol + Clone + Send + Sync + 'static> Address for Uri<T> {
+    fn at(place: &Place) -> io::Result<(Self, Option<u32>)> {
+        let uri: Self = place.uri.parse()?;
         let wished = uri.connections;
-        Ok((uri.from_namespace(self.netns.clone()), wished))
+        Ok((uri.from_namespace(place.netns.clone()), wished))
     }
 }
 
@@ -80,15 +85,17 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     /// A connection carries one request at a time: there is one for each I/O in flight, unless the address says how many.
     const ONE_AT_A_TIME: bool = false;
     /// An address that was read.
-    type Uri: Display + Clone + Send + Sync + 'static;
+    type Uri: Address;
     /// What carries the I/Os of a thread.
     type Queue: Queue + 'static;
 
-    /// The address, and the connections it asks for.
+    /// As [`Address::at`].
     ///
     /// # Errors
     /// It is none of this scheme.
-    fn parse(place: &Place) -> io::Result<(Self::Uri, Option<u32>)>;
+    fn parse(place: &Place) -> io::Result<(Self::Uri, Option<u32>)> {
+        Self::Uri::at(place)
+    }
 
     /// Look at it, before any thread starts.
     ///
