@@ -1,17 +1,15 @@
 //! Patterns as jobs ask for them, seen in what they leave on real files: a block that was written is not zero.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail where it stands")]
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use common::{finish, refused, scratch, start};
 use serde_json::{Value, json};
-use strata_engine::{BuildInfo, Error, Job, Run};
 
 const BLOCK: usize = 4096;
-
-fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
 
 /// An empty file of `blocks` blocks.
 fn file(dir: &Path, name: &str, blocks: usize) -> PathBuf {
@@ -41,23 +39,8 @@ fn with(mut job: Value, workload: Value) -> Value {
     job
 }
 
-fn start(job: &Value) -> Result<Run, Error> {
-    Job::parse(&job.to_string()).and_then(|job| strata_engine::start(&job, BuildInfo::default()))
-}
-
-/// It is not begun, and the words say why.
-fn refused(job: &Value, parts: &[&str]) {
-    let said = start(job).expect_err("it is refused").to_string();
-    parts.iter().for_each(|part| assert!(said.contains(part), "{part} in {said}"));
-}
-
-fn finished(job: &Value) -> Value {
-    let result = start(job).unwrap().wait(Duration::from_secs(120)).expect("ends").expect("has a result");
-    serde_json::from_str(&result).unwrap()
-}
-
 fn run(job: &Value) -> Value {
-    let result = finished(job);
+    let result = finish(&start(job).unwrap());
     assert_eq!(result["stop_reason"], "ios");
     assert_eq!(result["issued"], result["completed"]);
     result
@@ -126,7 +109,7 @@ fn several_sizes_add_up() {
     }
     let mut bytes = with(job(&path, 100, "randread", 0), split);
     bytes["stop_after"] = json!({"bytes": 6_144_000});
-    let result = finished(&bytes);
+    let result = finish(&start(&bytes).unwrap());
     assert_eq!((&result["completed"], &result["stop_reason"]), (&json!(1000), &json!("bytes")));
 }
 

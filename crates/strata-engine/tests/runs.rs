@@ -1,32 +1,16 @@
 //! Whole runs, from a job's JSON to its result's, on real files of the working disk.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail where it stands")]
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use common::{finish, refused, scratch, start};
 use serde_json::{Value, json};
-use strata_engine::{BuildInfo, Error, FillSpec, Job, decode_histogram};
+use strata_engine::{BuildInfo, FillSpec, decode_histogram};
 
 const MIB: u64 = 1 << 20;
-
-fn scratch() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
-}
-
-fn finish(run: &strata_engine::Run) -> Value {
-    let result = run.wait(Duration::from_secs(120)).expect("ends").expect("has a result");
-    serde_json::from_str(&result).unwrap()
-}
-
-fn start(job: &Value) -> Result<strata_engine::Run, Error> {
-    Job::parse(&job.to_string()).and_then(|job| strata_engine::start(&job, BuildInfo::default()))
-}
-
-/// It is not begun, and the words say why.
-fn refused(job: &Value, parts: &[&str]) {
-    let said = start(job).unwrap_err().to_string();
-    parts.iter().for_each(|part| assert!(said.contains(part), "{part} in {said}"));
-}
 
 fn sized(dir: &Path, bytes: u64) -> PathBuf {
     let path = dir.join("data");
