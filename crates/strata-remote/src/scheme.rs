@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
-use strata_io::Queue;
 use strata_io::bounds::CONNECTIONS_MOST;
+use strata_io::{Queue, RunError};
 use strata_proto::address::{Protocol, Uri};
 use strata_smb::Password;
 
 use crate::facts::Facts;
+use crate::refused;
 
 /// An address and what does not stand in it.
 #[derive(Clone, Debug)]
@@ -178,12 +179,13 @@ impl<S: Scheme> Remote<S> {
     /// request at a time, one for each I/O in flight, at most 64), and one for each thread.
     ///
     /// # Errors
-    /// It cannot be reached, or not in this way.
-    pub fn open((uri, wished): (S::Uri, Option<u32>), mut load: Load) -> io::Result<Self> {
+    /// It is no address of this scheme, it cannot be reached, or not in this way.
+    pub fn open(place: &Place, mut load: Load) -> Result<Self, RunError> {
+        let (uri, wished) = S::parse(place).map_err(|e| RunError::Job(vec![format!("target.uri: {e}")]))?;
         let all = load.threads.saturating_mul(load.depth).min(CONNECTIONS_MOST);
         let usual = if S::ONE_AT_A_TIME { all } else { 1 };
         load.connections = load.connections.max(wished.unwrap_or(usual)).max(load.threads);
-        Ok(Self { there: S::open(&uri, &load)?, uri, load })
+        Ok(Self { there: S::open(&uri, &load).map_err(refused)?, uri, load })
     }
 
     /// Say what is wrong with all queues alike, before any thread starts.

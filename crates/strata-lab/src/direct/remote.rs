@@ -41,10 +41,7 @@ impl Link {
                 Ok(Self::Nbd(Box::new(NbdQueue::open(uri, spec)?)))
             }
             Address::Smb(uri) => {
-                let (write, through, unbuffered) = (true, false, false);
-                let through_each = false;
-                let spec =
-                    smb::OpenSpec { depth, block, connections, write, through, through_each, unbuffered };
+                let spec = smb::OpenSpec { depth, block, connections, write: true, ..Default::default() };
                 Ok(Self::Smb(Box::new(SmbQueue::open(uri, spec)?)))
             }
         }
