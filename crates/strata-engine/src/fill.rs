@@ -62,13 +62,7 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
         .map_err(|e| strata_io::Error::new("cannot open for filling", &spec.path, e))?;
     let blocks = spec.size_bytes / u64::from(block_bytes);
     let whole = blocks * u64::from(block_bytes);
-    let segment = Segment {
-        start: u64::from(block_bytes),
-        length: whole - u64::from(block_bytes),
-        target: u64::from(block_bytes),
-    };
-    let map = BlockMap::new(&[segment], u64::from(block_bytes))
-        .ok_or_else(|| Error::Job(vec!["size_bytes: too small to fill".to_owned()]))?;
+    let recipe = recipe(whole, spec.seed, block_bytes)?;
     let length = file.metadata().map_err(|e| strata_io::Error::new("cannot stat", &spec.path, e))?.len();
     if length < spec.size_bytes {
         let what = format!("cannot fill {} bytes of a file of {length}; extend it first", spec.size_bytes);
@@ -77,7 +71,6 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
     let mut edge = Edge::new(&file, &spec.path, block_bytes, spec.seed)?;
     edge.write(0, block_bytes as usize, &spec.header)?;
 
-    let recipe = recipe(map, spec.seed, block_bytes);
     let (path, seed, direct, tail) = (spec.path.clone(), spec.seed, spec.direct, spec.size_bytes - whole);
     let epilogue: Epilogue = Arc::new(move |reason| finish(&file, &path, seed, direct, whole, tail, reason));
     let target =
@@ -93,9 +86,12 @@ pub fn fill(spec: FillSpec, build: BuildInfo) -> Result<Run> {
     )
 }
 
-/// Blocks of `map` in their order, each once, by one thread.
-pub(crate) fn recipe(map: BlockMap, seed: u64, block_bytes: u32) -> Recipe {
-    Recipe {
+/// All blocks of the first `whole` bytes but the first one, in their order, each once, by one thread.
+pub(crate) fn recipe(whole: u64, seed: u64, block_bytes: u32) -> Result<Recipe> {
+    let step = u64::from(block_bytes);
+    let map = BlockMap::new(&[Segment { start: step, length: whole - step, target: step }], step)
+        .ok_or_else(|| Error::Job(vec!["size_bytes: too small to fill".to_owned()]))?;
+    Ok(Recipe {
         pattern: Pattern::new(map, Order::Sequential, Mix::Write, seed),
         seed,
         threads: 1,
@@ -113,7 +109,7 @@ pub(crate) fn recipe(map: BlockMap, seed: u64, block_bytes: u32) -> Recipe {
         drain_ns: DRAIN_NS,
         start_at_ns: None,
         lease_ns: None,
-    }
+    })
 }
 
 /// Bytes of the blocks with which a file of `size_bytes` that begins with `header` is filled.

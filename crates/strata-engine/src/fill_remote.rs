@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use strata_pattern::{BlockMap, Rng, Segment, fill_incompressible};
-use strata_remote::{Kind, Load, Place, Scheme, dispatch};
+use strata_pattern::{Rng, fill_incompressible};
+use strata_remote::{Kind, Load, Place, Remote, Scheme, dispatch, refused};
 
 use crate::collector::Epilogue;
 use crate::control::Reason;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::fill::{DEPTH, block_bytes, recipe};
 use crate::job::Sync;
 use crate::outcome::BuildInfo;
-use crate::remote::{self, refused};
+use crate::remote;
 use crate::run::Run;
 
 /// Blocks for servers that take no longer ones.
@@ -55,15 +55,14 @@ fn fill<S: Scheme>(spec: &RemoteFillSpec, build: BuildInfo) -> Result<Run> {
         unbuffered: false,
         patience: Duration::MAX,
     };
-    let mut remote = remote::open::<S>(place, load)?;
+    let mut remote = Remote::<S>::open(place, load)?;
     let facts = remote.there.facts();
     let fits = |block: &u32| facts.longest.is_none_or(|most| *block <= most);
     let block = [fitting, SMALLER[0]].into_iter().find(fits).unwrap_or(SMALLER[1]);
     remote.load.block = block;
     let (blocks, step) = (size_bytes / u64::from(block), u64::from(block));
     let whole = blocks * step;
-    let map = BlockMap::new(&[Segment { start: step, length: whole - step, target: step }], step)
-        .ok_or_else(|| Error::Job(vec!["size_bytes: too small to fill".to_owned()]))?;
+    let recipe = recipe(whole, seed, block)?;
     if facts.size_bytes < size_bytes {
         let (uri, there) = (&remote.uri, facts.size_bytes);
         let why = format!("{uri}: cannot fill {size_bytes} bytes of a file of {there}; extend it first");
@@ -82,7 +81,6 @@ fn fill<S: Scheme>(spec: &RemoteFillSpec, build: BuildInfo) -> Result<Run> {
         Reason::Ios => there.write(&uri, whole, &tail, true).map_err(refused),
         _ => Ok(()),
     });
-    let recipe = recipe(map, seed, block);
     let netns = place.netns.as_ref().map(|path| path.display().to_string());
     remote::go(remote, Sync::None, netns, recipe, build, Some((blocks - 1, Reason::Ios)), Some(epilogue))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use strata_remote::{Facts, Load, Need, Place, Remote, Scheme};
+use strata_remote::{Facts, Load, Need, Place, Remote, Scheme, refused};
 
 use crate::collector::Epilogue;
 use crate::control::Reason;
@@ -11,17 +11,6 @@ use crate::job::{self, Sync};
 use crate::outcome::{BuildInfo, Effective};
 use crate::run::{Launch, Run};
 use crate::worker::{Made, Recipe};
-
-/// What a client says, as an error of a run.
-pub(crate) fn refused(error: std::io::Error) -> Error {
-    Error::Io(strata_remote::refused(&error))
-}
-
-/// Look at what is at `place`.
-pub(crate) fn open<S: Scheme>(place: &Place, load: Load) -> Result<Remote<S>> {
-    let address = S::parse(place).map_err(|e| Error::Job(vec![format!("target.uri: {e}")]))?;
-    Remote::open(address, load).map_err(refused)
-}
 
 /// Load what a job names, over the connections asked for, or as many as its address asks for.
 pub(crate) fn launch<S: Scheme>(
@@ -44,7 +33,7 @@ pub(crate) fn launch<S: Scheme>(
         unbuffered: *direct,
         patience: Duration::MAX,
     };
-    let remote = open::<S>(&place, load)?;
+    let remote = Remote::<S>::open(&place, load)?;
     go(remote, *sync, netns.clone(), recipe, build, limit, None)
 }
 

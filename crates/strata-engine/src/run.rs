@@ -245,22 +245,14 @@ mod tests {
         let pattern = Pattern::new(map, Order::Random, Mix::Read, 1);
         let recipe = Recipe {
             pattern,
-            seed: 1,
             threads: 2,
             depth: 1,
             batch: 1,
-            block_bytes: 512,
-            rate: None,
-            limits: None,
-            ramp_ns: 0,
             runtime_ns: 1_000_000_000,
-            interval_ns: 1_000_000_000,
             stop_on_error: false,
-            pin: None,
             fill_buffer: BufferFill::Stamp,
             drain_ns: 5_000_000,
-            start_at_ns: None,
-            lease_ns: None,
+            ..crate::fill::recipe(1024, 1, 512).expect("a block")
         };
         let launch = Launch {
             recipe,

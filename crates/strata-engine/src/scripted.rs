@@ -286,6 +286,7 @@ pub fn play_on<P: Pace, Q: Queue>(
         plan,
     }
     .run();
+    assert_eq!(tally.issued, tally.completed + tally.errored + tally.stuck);
     let mut merger = Merger::new(1, setting.interval_ns);
     parts.0.borrow().iter().for_each(|part| merger.add(part));
     merger.finish(0);

@@ -49,6 +49,20 @@ fn refusal(run: Result<Run, Error>) -> String {
     run.expect_err("refused").to_string()
 }
 
+/// Fill it: behind its head nothing is there twice, or was left out.
+fn fills(place: &Place) {
+    let (size_bytes, header) = (MIB + 700, b"MARK".to_vec());
+    let spec = RemoteFillSpec { place: place.clone(), size_bytes, seed: 3, header };
+    assert_eq!(finish(&fill_remote(&spec, BuildInfo::default()).unwrap())["stop_reason"], "ios");
+    let kind = Kind::of(&place.uri).unwrap();
+    let data =
+        dispatch!(kind, S => S::read(&S::parse(place).unwrap().0, 0, size_bytes, samba::PATIENCE)).unwrap();
+    assert_eq!(&data[..4], b"MARK");
+    let mut pages: Vec<_> = data.chunks(512).collect();
+    pages.sort_unstable();
+    assert!(pages.windows(2).all(|two| two[0] != two[1]));
+}
+
 #[test]
 fn every_thread_has_a_connection_and_the_scheme_says_what_was_agreed_on() {
     let (_server, uri) = nbd();
@@ -118,18 +132,7 @@ fn a_file_is_filled_behind_its_head_with_other_data_in_each_block() {
     for moves in [1 << 24, 8 << 10] {
         let behaviour = nfs_server::Behaviour { moves, ..nfs_server::PLAIN };
         let served = nfs_server::Server::start(MIB as usize + 700, behaviour);
-        let place = Place { uri: served.uri.clone(), netns: None, password: None };
-        let spec =
-            RemoteFillSpec { place: place.clone(), size_bytes: MIB + 700, seed: 3, header: b"MARK".to_vec() };
-        assert_eq!(finish(&fill_remote(&spec, BuildInfo::default()).unwrap())["stop_reason"], "ios");
-        let kind = Kind::of(&place.uri).unwrap();
-        let patience = Duration::from_secs(10);
-        let data =
-            dispatch!(kind, S => S::read(&S::parse(&place).unwrap().0, 0, MIB + 700, patience)).unwrap();
-        assert_eq!(&data[..4], b"MARK");
-        let mut pages: Vec<_> = data.chunks(512).collect();
-        pages.sort_unstable();
-        assert!(pages.windows(2).all(|two| two[0] != two[1]), "nothing is there twice, or was left out");
+        fills(&Place { uri: served.uri.clone(), netns: None, password: None });
     }
     let (_server, uri) = nbd();
     let place = Place { uri, netns: None, password: None };
@@ -146,12 +149,7 @@ fn a_share_is_driven_through_the_same_calls_and_says_what_was_agreed_on() {
     let place = Place { uri: uri.clone(), netns: None, password };
     let (address, patience) = (Smb::parse(&place).unwrap().0, samba::PATIENCE);
     Smb::create(&address, MIB + 700, b"MARK", patience).unwrap();
-    let spec = RemoteFillSpec { place, size_bytes: MIB + 700, seed: 3, header: b"MARK".to_vec() };
-    assert_eq!(finish(&fill_remote(&spec, BuildInfo::default()).unwrap())["stop_reason"], "ios");
-    let data = Smb::read(&address, 0, MIB + 700, patience).unwrap();
-    let mut pages: Vec<_> = data.chunks(512).collect();
-    pages.sort_unstable();
-    assert!(data.starts_with(b"MARK") && pages.windows(2).all(|two| two[0] != two[1]));
+    fills(&place);
     let asked = json!({"password": samba::PASSWORD, "direct": true, "sync": "dsync"});
     let result = finish(&run("smb", &uri, &asked, MIB).unwrap());
     let (setup, in_force) = (&result["engine"]["setup"], &result["effective"]);

@@ -21,13 +21,13 @@ fn pattern(blocks: u64, order: Order) -> Pattern {
     Pattern::new(map(blocks), order, Mix::Read, 1)
 }
 
-fn draws(access: &mut Access, n: usize) -> Vec<Io> {
+fn draws(pattern: &Pattern, thread: u32, threads: u32, n: usize) -> Vec<Io> {
+    let mut access = pattern.access(thread, threads).expect("blocks");
     (0..n).map(|_| access.draw()).collect()
 }
 
 fn blocks_of(pattern: &Pattern, thread: u32, threads: u32, n: usize) -> Vec<u64> {
-    let mut access = pattern.access(thread, threads).expect("blocks");
-    draws(&mut access, n).iter().map(|io| io.offset() / BLOCK).collect()
+    draws(pattern, thread, threads, n).iter().map(|io| io.offset() / BLOCK).collect()
 }
 
 /// Every order there is, over 1000 blocks.
@@ -158,17 +158,15 @@ fn the_mix_is_kept() {
         (Mix::ReadPercent(70), 13_675, 14_325),
         (Mix::Bursts(70, 4), 13_350, 14_650),
     ] {
-        let mut access = Pattern { mix, ..pattern(10, Order::Sequential) }.access(0, 1).expect("blocks");
-        let reads = draws(&mut access, 20_000).iter().filter(|io| io.op() == Op::Read).count();
+        let mixed = Pattern { mix, ..pattern(10, Order::Sequential) };
+        let reads = draws(&mixed, 0, 1, 20_000).iter().filter(|io| io.op() == Op::Read).count();
         assert!((low..=high).contains(&reads), "{mix:?}: {reads}");
     }
 }
 
 #[test]
 fn bursts_have_one_direction() {
-    let mix = Mix::Bursts(50, 7);
-    let mut access = Pattern { mix, ..pattern(10, Order::Random) }.access(0, 1).expect("blocks");
-    let ios = draws(&mut access, 700);
+    let ios = draws(&Pattern { mix: Mix::Bursts(50, 7), ..pattern(10, Order::Random) }, 0, 1, 700);
     assert!(ios.chunks(7).all(|burst| burst.iter().all(|io| io.op() == burst[0].op())));
     let turns = ios.chunks(7).zip(ios.chunks(7).skip(1)).filter(|(a, b)| a[0].op() != b[0].op()).count();
     assert!((25..75).contains(&turns), "{turns}");
@@ -194,9 +192,8 @@ fn lengths_have_their_shares_in_each_direction() {
     let area = Area::new(split_map(&whole(100)), 1);
     let pattern = Pattern::over(vec![area], Order::Random, split(), Mix::ReadPercent(50), 1);
     assert_eq!((pattern.longest(), pattern.mean_bytes()), (16_384, 0.5 * 1.6 * 4096.0 + 0.5 * 16_384.0));
-    let mut access = pattern.access(0, 1).expect("blocks");
     let mut seen: HashMap<(Op, u64), u32> = HashMap::new();
-    for io in draws(&mut access, 40_000) {
+    for io in draws(&pattern, 0, 1, 40_000) {
         assert!(io.offset() + u64::from(io.len()) <= 100 * BLOCK);
         *seen.entry((io.op(), u64::from(io.len()) / BLOCK)).or_default() += 1;
     }
@@ -217,9 +214,7 @@ fn a_sequence_of_several_lengths_leaves_no_gap() {
     ];
     for order in [Order::Sequential, Order::Interlocked] {
         let area = Area::new(split_map(&segments), 1);
-        let mut access =
-            Pattern::over(vec![area], order.clone(), split(), Mix::Read, 1).access(0, 1).expect("blocks");
-        let ios = draws(&mut access, 400);
+        let ios = draws(&Pattern::over(vec![area], order.clone(), split(), Mix::Read, 1), 0, 1, 400);
         let follows = |pair: &&[Io]| pair[0].offset() + u64::from(pair[0].len()) == pair[1].offset();
         let gapless = ios.windows(2).filter(follows).count();
         // A run holds about five of them, and each end of a run breaks the sequence.
@@ -237,8 +232,7 @@ fn deliberately_off_alignment() {
     let pattern = Pattern::new(map, Order::Sequential, Mix::Read, 1);
     assert_eq!(pattern.misaligned(0, 512), None);
     assert_eq!(pattern.misaligned(0, 4096), Some(512));
-    let mut access = pattern.access(0, 1).expect("blocks");
-    let offsets: Vec<u64> = draws(&mut access, 9).iter().map(|io| io.offset()).collect();
+    let offsets: Vec<u64> = draws(&pattern, 0, 1, 9).iter().map(|io| io.offset()).collect();
     assert!(offsets[..8].iter().enumerate().all(|(n, &o)| o == 512 + n as u64 * BLOCK) && offsets[8] == 512);
 }
 
@@ -252,10 +246,9 @@ fn targets_have_their_shares_and_blocks_of_their_own() {
     for order in orders() {
         let sizes = Sizes::one(BLOCK as u32);
         let pattern = Pattern::over(areas(&[1, 0, 3]), order.clone(), sizes, Mix::Read, 1);
-        let mut access = pattern.access(0, 1).expect("blocks");
         let mut seen = [0u32; 3];
         let mut sequence = Vec::new();
-        for io in draws(&mut access, 8000) {
+        for io in draws(&pattern, 0, 1, 8000) {
             seen[usize::from(io.target())] += 1;
             assert!(io.offset() + BLOCK <= pattern.end(io.target()), "{order:?}");
             if io.target() == 0 {
@@ -291,7 +284,7 @@ fn a_flush_follows_every_so_many_writes_to_a_target() {
             flush: Some(Flush { op: Op::Fdatasync, every: 5 }),
             ..Pattern::over(areas(&[1, 1]), order.clone(), sizes.clone(), Mix::ReadPercent(50), 1)
         };
-        let ios = draws(&mut pattern.access(0, 1).expect("blocks"), 4400);
+        let ios = draws(&pattern, 0, 1, 4400);
         let mut writes = [0u32; 2];
         let mut last = Io::default();
         for io in &ios {
@@ -315,7 +308,7 @@ fn a_flush_follows_every_so_many_writes_to_a_target() {
         assert!((pattern.mean_bytes() - 4096.0 / 1.1).abs() < 1e-9);
     }
     let reads = Pattern { flush: Some(Flush { op: Op::Fsync, every: 1 }), ..pattern(10, Order::Random) };
-    let ios = draws(&mut reads.access(0, 1).expect("blocks"), 100);
+    let ios = draws(&reads, 0, 1, 100);
     assert!(ios.iter().all(|io| io.op() == Op::Read));
 }
 

@@ -11,7 +11,7 @@ mod fields;
 pub mod http;
 pub mod iscsi;
 pub mod line;
-mod lock;
+pub mod lock;
 mod named;
 pub mod nbd;
 pub mod netns;

@@ -12,30 +12,42 @@ use strata_proto::nbd::{NbdQueue, OpenSpec, Uri, probe, read_range};
 /// Longer than any test takes.
 const LONG: Duration = Duration::from_secs(60);
 
+/// Write blocks in rounds of `depth`, each filled by its number and the place in it, and read them back.
+fn comes_back(queue: &mut NbdQueue, rounds: u64, depth: u32, block: u32, byte: fn(u64, usize) -> u8) {
+    let number = |round: u64, slot: u32| round * u64::from(depth) + u64::from(slot);
+    for round in 0..rounds {
+        for slot in 0..depth {
+            let filled = queue.buffer(slot).iter_mut().enumerate();
+            filled.for_each(|(at, there)| *there = byte(number(round, slot), at));
+            queue.push(slot, Io::write(number(round, slot) * u64::from(block), block));
+        }
+        let done = wait_for(queue, depth as usize);
+        assert!(done.iter().all(|completion| completion.result == block as i32), "{done:?}");
+    }
+    for round in 0..rounds {
+        for slot in 0..depth {
+            queue.buffer(slot).fill(0xff);
+            queue.push(slot, Io::read(number(round, slot) * u64::from(block), block));
+        }
+        wait_for(queue, depth as usize);
+        for slot in 0..depth {
+            let right = |(at, there): (usize, &u8)| *there == byte(number(round, slot), at);
+            assert!(queue.buffer(slot).iter().enumerate().all(right), "round {round}, slot {slot}");
+        }
+    }
+}
+
 #[test]
 fn what_is_written_is_read_over_many_requests_and_connections() {
     let target = target(MEMORY, "{}");
-    let (depth, block) = (16, 8192);
-    let mut queue = target.queue(depth, block, 4);
-    for round in 0..4_u64 {
-        for slot in 0..depth {
-            queue.buffer(slot).fill((round * 16 + u64::from(slot)) as u8);
-            queue.push(slot, Io::write((round * 16 + u64::from(slot)) * u64::from(block), block));
-        }
-        let done = wait_for(&mut queue, depth as usize);
-        assert!(done.iter().all(|completion| completion.result == block as i32), "{done:?}");
-    }
-    for round in 0..4_u64 {
-        for slot in 0..depth {
-            queue.buffer(slot).fill(0xff);
-            queue.push(slot, Io::read((round * 16 + u64::from(slot)) * u64::from(block), block));
-        }
-        wait_for(&mut queue, depth as usize);
-        for slot in 0..depth {
-            let expected = (round * 16 + u64::from(slot)) as u8;
-            assert!(queue.buffer(slot).iter().all(|byte| *byte == expected), "round {round}, slot {slot}");
-        }
-    }
+    comes_back(&mut target.queue(16, 8192, 4), 4, 16, 8192, |number, _| number as u8);
+}
+
+#[test]
+fn payloads_larger_than_the_socket_takes_at_once() {
+    let target = target(MEMORY, "{}");
+    let block = 16 << 20;
+    comes_back(&mut target.queue(3, block, 1), 1, 3, block, |number, at| (at >> 10) as u8 ^ number as u8);
 }
 
 #[test]
@@ -73,29 +85,6 @@ fn what_was_read_stays_until_the_slot_is_pushed_again() {
                 }
             }
         }
-    }
-}
-
-#[test]
-fn payloads_larger_than_the_socket_takes_at_once() {
-    let target = target(MEMORY, "{}");
-    let block = 16 << 20;
-    let mut queue = target.queue(3, block, 1);
-    for slot in 0..3 {
-        for (at, byte) in queue.buffer(slot).iter_mut().enumerate() {
-            *byte = (at >> 10) as u8 ^ slot as u8;
-        }
-        queue.push(slot, Io::write(u64::from(slot) * u64::from(block), block));
-    }
-    wait_for(&mut queue, 3);
-    for slot in 0..3 {
-        queue.buffer(slot).fill(0);
-        queue.push(slot, Io::read(u64::from(slot) * u64::from(block), block));
-    }
-    wait_for(&mut queue, 3);
-    for slot in 0..3 {
-        let right = |(at, byte): (usize, &u8)| *byte == (at >> 10) as u8 ^ slot as u8;
-        assert!(queue.buffer(slot).iter().enumerate().all(right), "slot {slot}");
     }
 }
 

@@ -20,8 +20,12 @@ fn file(server: &Server) -> NfsFile {
 }
 
 fn queue(server: &Server, depth: u32, connections: u32, dsync: bool) -> NfsQueue {
+    over(&file(server), depth, connections, dsync)
+}
+
+fn over(file: &NfsFile, depth: u32, connections: u32, dsync: bool) -> NfsQueue {
     let spec = OpenSpec { depth, block: BLOCK as u32, connections, dsync };
-    NfsQueue::open(&file(server), spec, PATIENCE).unwrap()
+    NfsQueue::open(file, spec, PATIENCE).unwrap()
 }
 
 fn one(queue: &mut NfsQueue, op: Op) -> Result<i32, std::io::Error> {
@@ -113,14 +117,7 @@ fn a_server_that_was_started_anew_has_lost_writes() {
 fn the_verifier_is_one_for_all_connections() {
     let server = Server::start(SIZE, PLAIN);
     let file = file(&server);
-    let open = || {
-        NfsQueue::open(
-            &file,
-            OpenSpec { depth: 1, block: BLOCK as u32, connections: 1, dsync: false },
-            PATIENCE,
-        )
-    };
-    let (mut writer, mut flusher) = (open().unwrap(), open().unwrap());
+    let (mut writer, mut flusher) = (over(&file, 1, 1, false), over(&file, 1, 1, false));
     one(&mut writer, Op::Write).unwrap();
     server.started_anew();
     assert!(one(&mut flusher, Op::Fsync).is_err());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use strata_proto::iscsi::{self, IscsiQueue, OpenSpec, Unit, Uri};
 
-use crate::{Facts, Load, Place, Scheme};
+use crate::{Facts, Load, Scheme};
 
 /// A logical unit.
 pub type Iscsi = Unit;
@@ -15,10 +15,6 @@ impl Scheme for Unit {
     const NAME: &'static str = "iscsi";
     type Uri = Uri;
     type Queue = IscsiQueue;
-
-    fn parse(place: &Place) -> io::Result<(Uri, Option<u32>)> {
-        place.read()
-    }
 
     fn open(uri: &Uri, load: &Load) -> io::Result<Self> {
         Self::open(uri, load.patience)

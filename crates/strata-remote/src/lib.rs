@@ -15,8 +15,10 @@ pub mod smb;
 
 use std::io;
 
+use strata_io::RunError;
+
 pub use facts::{Facts, Need};
-pub use scheme::{Load, Place, Remote, Scheme};
+pub use scheme::{Address, Load, Place, Remote, Scheme};
 pub use strata_proto::errno;
 pub use strata_smb::Password;
 
@@ -98,9 +100,9 @@ impl Kind {
 
 /// What a client says, as an error that the engine and the verification pass on.
 #[must_use]
-pub fn refused(error: &io::Error) -> strata_io::Error {
-    let source = io::Error::from_raw_os_error(errno(error));
-    strata_io::Error { what: error.to_string(), path: None, source }
+pub fn refused(error: io::Error) -> RunError {
+    let source = io::Error::from_raw_os_error(errno(&error));
+    RunError::Io(strata_io::Error { what: error.to_string(), path: None, source })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use strata_proto::nbd::codec::{Export, consts};
 use strata_proto::nbd::{self, NbdQueue, OpenSpec, Uri};
 
-use crate::{Facts, Load, Place, Scheme};
+use crate::{Facts, Load, Scheme};
 
 /// An export.
 #[derive(Clone, Debug)]
@@ -27,10 +27,6 @@ impl Scheme for Nbd {
     const TRIED: bool = true;
     type Uri = Uri;
     type Queue = NbdQueue;
-
-    fn parse(place: &Place) -> io::Result<(Uri, Option<u32>)> {
-        place.read()
-    }
 
     fn open(uri: &Uri, load: &Load) -> io::Result<Self> {
         let export = queue(uri, load, 1, 1)?.export().clone();

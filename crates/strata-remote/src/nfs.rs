@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use strata_proto::nfs::{self, NfsFile, NfsQueue, OpenSpec, Uri};
 
-use crate::{Facts, Load, Place, Scheme};
+use crate::{Facts, Load, Scheme};
 
 /// A file that was found.
 pub type Nfs = NfsFile;
@@ -15,10 +15,6 @@ impl Scheme for NfsFile {
     const NAME: &'static str = "nfs";
     type Uri = Uri;
     type Queue = NfsQueue;
-
-    fn parse(place: &Place) -> io::Result<(Uri, Option<u32>)> {
-        place.read()
-    }
 
     fn open(uri: &Uri, load: &Load) -> io::Result<Self> {
         Self::open(uri, load.patience)

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
-use strata_io::Queue;
 use strata_io::bounds::CONNECTIONS_MOST;
+use strata_io::{Queue, RunError};
 use strata_proto::address::{Protocol, Uri};
 use strata_smb::Password;
 
 use crate::facts::Facts;
+use crate::refused;
 
 /// An address and what does not stand in it.
 #[derive(Clone, Debug)]
@@ -24,15 +25,20 @@ pub struct Place {
     pub password: Option<Password>,
 }
 
-impl Place {
-    /// The address, and the connections it asks for.
+/// An address of one scheme.
+pub trait Address: Display + Clone + Send + Sync + 'static {
+    /// What `place` says, and the connections it asks for.
     ///
     /// # Errors
-    /// It is not one of this protocol.
-    pub fn read<T: Protocol>(&self) -> io::Result<(Uri<T>, Option<u32>)> {
-        let uri: Uri<T> = self.uri.parse()?;
+    /// It is none of this scheme.
+    fn at(place: &Place) -> io::Result<(Self, Option<u32>)>;
+}
+
+impl<T: Protocol + Clone + Send + Sync + 'static> Address for Uri<T> {
+    fn at(place: &Place) -> io::Result<(Self, Option<u32>)> {
+        let uri: Self = place.uri.parse()?;
         let wished = uri.connections;
-        Ok((uri.from_namespace(self.netns.clone()), wished))
+        Ok((uri.from_namespace(place.netns.clone()), wished))
     }
 }
 
@@ -80,15 +86,17 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     /// A connection carries one request at a time: there is one for each I/O in flight, unless the address says how many.
     const ONE_AT_A_TIME: bool = false;
     /// An address that was read.
-    type Uri: Display + Clone + Send + Sync + 'static;
+    type Uri: Address;
     /// What carries the I/Os of a thread.
     type Queue: Queue + 'static;
 
-    /// The address, and the connections it asks for.
+    /// As [`Address::at`].
     ///
     /// # Errors
     /// It is none of this scheme.
-    fn parse(place: &Place) -> io::Result<(Self::Uri, Option<u32>)>;
+    fn parse(place: &Place) -> io::Result<(Self::Uri, Option<u32>)> {
+        Self::Uri::at(place)
+    }
 
     /// Look at it, before any thread starts.
     ///
@@ -171,12 +179,13 @@ impl<S: Scheme> Remote<S> {
     /// request at a time, one for each I/O in flight, at most 64), and one for each thread.
     ///
     /// # Errors
-    /// It cannot be reached, or not in this way.
-    pub fn open((uri, wished): (S::Uri, Option<u32>), mut load: Load) -> io::Result<Self> {
+    /// It is no address of this scheme, it cannot be reached, or not in this way.
+    pub fn open(place: &Place, mut load: Load) -> Result<Self, RunError> {
+        let (uri, wished) = S::parse(place).map_err(|e| RunError::Job(vec![format!("target.uri: {e}")]))?;
         let all = load.threads.saturating_mul(load.depth).min(CONNECTIONS_MOST);
         let usual = if S::ONE_AT_A_TIME { all } else { 1 };
         load.connections = load.connections.max(wished.unwrap_or(usual)).max(load.threads);
-        Ok(Self { there: S::open(&uri, &load)?, uri, load })
+        Ok(Self { there: S::open(&uri, &load).map_err(refused)?, uri, load })
     }
 
     /// Say what is wrong with all queues alike, before any thread starts.

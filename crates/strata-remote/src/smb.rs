@@ -8,7 +8,7 @@ use strata_io::{Io, Op, Queue};
 use strata_proto::named_as;
 use strata_smb::{Agreed, OpenSpec, SmbQueue, Uri};
 
-use crate::{Facts, Load, Place, Scheme};
+use crate::{Address, Facts, Load, Place, Scheme};
 
 /// Bytes that one credit pays for.
 const CREDIT_BYTES: u32 = 64 * 1024;
@@ -44,7 +44,7 @@ impl Scheme for Smb {
     type Queue = SmbQueue;
 
     fn parse(place: &Place) -> io::Result<(Uri, Option<u32>)> {
-        let (mut uri, wished): (Uri, _) = place.read()?;
+        let (mut uri, wished) = Uri::at(place)?;
         uri.what.set_password(place.password.clone());
         Ok((uri, wished))
     }
@@ -117,15 +117,8 @@ impl Scheme for Smb {
 
     fn write(&self, uri: &Uri, offset: u64, data: &[u8], flush: bool) -> io::Result<()> {
         let length = data.len() as u32; // of a fill, below a megabyte or one
-        let spec = OpenSpec {
-            depth: 1,
-            block: length.max(1),
-            connections: 1,
-            write: true,
-            through: false,
-            through_each: false,
-            unbuffered: false,
-        };
+        let spec =
+            OpenSpec { depth: 1, block: length.max(1), connections: 1, write: true, ..OpenSpec::default() };
         let mut queue = SmbQueue::open(uri, spec)?;
         if length > 0 {
             queue.buffer(0)[..data.len()].copy_from_slice(data);

@@ -348,7 +348,7 @@ impl Connection for Link {
     }
 }
 
-fn header_of(message: &[u8]) -> io::Result<Header> {
+pub(crate) fn header_of(message: &[u8]) -> io::Result<Header> {
     Header::unpack(&mut ReadCursor::new(message)).map_err(|_| invalid("a reply that is not SMB2 or SMB3"))
 }
 
@@ -358,7 +358,7 @@ fn read_reply(header: &Header, message: &[u8]) -> Option<(usize, u32)> {
     header.status.is_success_or_partial().then_some((offset, four(message, HEADER + 4)?))
 }
 
-fn four(message: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn four(message: &[u8], at: usize) -> Option<u32> {
     message.get(at..at + 4).and_then(|four| four.try_into().ok()).map(u32::from_le_bytes)
 }
 

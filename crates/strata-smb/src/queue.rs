@@ -11,8 +11,8 @@ use crate::frame::charge_of;
 use crate::link::Link;
 use crate::uri::Uri;
 
-/// What a queue is asked to be.
-#[derive(Clone, Copy, Debug)]
+/// What a queue is asked to be; unless more is said, of nothing, read only.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct OpenSpec {
     /// Requests in flight at most, over all connections.
     pub depth: u32,

@@ -13,6 +13,7 @@ use strata_proto::named_as;
 
 use crate::frame::{HEADER, PREFIX, SIGNED, prefix};
 use crate::guard::{Guard, Signer, invalid};
+use crate::link::{four, header_of};
 use crate::uri::Uri;
 
 /// How often credits are asked for before the load begins with what there is.
@@ -185,14 +186,13 @@ impl SetupConnection {
             let message = match signer {
                 None => self.guard.open(&outer, &mut room)?,
                 Some((signer, check)) => {
-                    if check && !NtStatus(word(&outer, 8)).is_pending() {
+                    if check && !NtStatus(four(&outer, 8).unwrap_or(0)).is_pending() {
                         signer.verify(&outer)?;
                     }
                     &outer
                 }
             };
-            let header = Header::unpack(&mut ReadCursor::new(message))
-                .map_err(|_| invalid("a reply that is not SMB2 or SMB3"))?;
+            let header = header_of(message)?;
             self.credits += u32::from(header.credits);
             if header.message_id.0 == id && !header.status.is_pending() {
                 return Ok(Reply { header, message: message.to_vec() });
@@ -209,10 +209,6 @@ impl SetupConnection {
         }
         self.line.take_bytes(u32::from_be_bytes(length) as usize) // below 16 MiB
     }
-}
-
-fn word(message: &[u8], at: usize) -> u32 {
-    message.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
 }
 
 fn explain(uri: &Uri, what: &str, error: &io::Error) -> io::Error {

@@ -11,11 +11,20 @@ use common::{PASSWORD, PATIENCE, one, smbd, spec};
 use strata_io::{Io, Op, Queue};
 use strata_smb::{SmbQueue, Uri, errno, probe};
 
+fn refused(uri: &Uri, block: u32) -> std::io::Error {
+    SmbQueue::open(uri, spec(1, block, 1)).expect_err("it is refused")
+}
+
+/// The address of something on this machine; `user` ends with @, where there is one.
+fn here(user: &str, port: u16, rest: &str) -> Uri {
+    format!("smb://{user}127.0.0.1:{port}/{rest}").parse().unwrap()
+}
+
 #[test]
 fn refusals_name_what_and_why() {
     let Some(server) = smbd("smb2 max read = 1048576") else { return };
     server.file("data", 1 << 20);
-    let bad: Uri = format!("smb://root:wrong@127.0.0.1:{}/share/data", server.port).parse().unwrap();
+    let bad = here("root:wrong@", server.port, "share/data");
     let sealed = |options| server.uri("sealed", "data", options);
     for (uri, code, words) in [
         (bad, libc::EACCES, "logging on as root: STATUS_LOGON_FAILURE: check user and password"),
@@ -28,7 +37,7 @@ fn refusals_name_what_and_why() {
         (server.uri("readonly", "data", ""), libc::EACCES, "opening for writing: STATUS_ACCESS_DENIED"),
         (sealed("encrypt=off"), libc::EOPNOTSUPP, "requires encryption"),
     ] {
-        let error = SmbQueue::open(&uri, spec(1, 4096, 1)).unwrap_err();
+        let error = refused(&uri, 4096);
         let said = error.to_string();
         assert!(said.contains(words), "{said}");
         assert!(
@@ -37,7 +46,7 @@ fn refusals_name_what_and_why() {
         );
         assert_eq!(errno(&error), code, "{said}");
     }
-    let long = SmbQueue::open(&server.uri("share", "data", ""), spec(1, 2 << 20, 1)).unwrap_err();
+    let long = refused(&server.uri("share", "data", ""), 2 << 20);
     assert!(long.to_string().contains("requests of 1048576 bytes, not blocks of 2097152"), "{long}");
     // What a share requires is done without being asked for.
     let queue = SmbQueue::open(&sealed(""), spec(1, 4096, 1)).unwrap();
@@ -49,7 +58,7 @@ fn signing_that_the_server_requires_is_done_or_refused() {
     let Some(server) = smbd("server signing = mandatory") else { return };
     server.file("data", 1 << 20);
     assert_eq!(server.queue("", 1, 4096, 1).agreed().signing, "AES-128-GMAC");
-    let off = SmbQueue::open(&server.uri("share", "data", "sign=off"), spec(1, 4096, 1)).unwrap_err();
+    let off = refused(&server.uri("share", "data", "sign=off"), 4096);
     assert!(off.to_string().contains("requires signing, but sign=off was given"), "{off}");
 }
 
@@ -60,15 +69,11 @@ fn guests_are_told_from_users() {
     else {
         return;
     };
-    let stranger: Uri = format!("smb://nobody-here:x@127.0.0.1:{}/open/x", server.port).parse().unwrap();
-    let error = SmbQueue::open(&stranger, spec(1, 4096, 1)).unwrap_err();
+    let error = refused(&here("nobody-here:x@", server.port, "open/x"), 4096);
     assert!(error.to_string().contains("as a guest only, without checking the password"), "{error}");
-    let guest: Uri =
-        format!("smb://127.0.0.1:{}/open/there-is-none-of-this-name", server.port).parse().unwrap();
-    let error = SmbQueue::open(&guest, spec(1, 4096, 1)).unwrap_err();
+    let error = refused(&here("", server.port, "open/there-is-none-of-this-name"), 4096);
     assert_eq!(errno(&error), libc::ENOENT, "a guest got as far as the file: {error}");
-    let signed: Uri = format!("smb://127.0.0.1:{}/open/x?sign=on", server.port).parse().unwrap();
-    let error = SmbQueue::open(&signed, spec(1, 4096, 1)).unwrap_err();
+    let error = refused(&here("", server.port, "open/x?sign=on"), 4096);
     assert!(error.to_string().contains("a guest has no key to sign with"), "{error}");
 }
 
@@ -95,7 +100,7 @@ fn few_credits_make_requests_wait_and_none_hangs() {
             }
         }
     }
-    let error = SmbQueue::open(&server.uri("share", "data", ""), spec(1, 1 << 20, 1)).unwrap_err();
+    let error = refused(&server.uri("share", "data", ""), 1 << 20);
     assert!(error.to_string().contains("credits, a block needs more; choose a smaller bs"), "{error}");
 }
 
@@ -143,8 +148,7 @@ fn a_server_that_speaks_nonsense_is_an_error() {
             let _asked = stream.read(&mut [0; 1024]);
             let _said = stream.write_all(bytes);
         });
-        let uri: Uri = format!("smb://u:p@127.0.0.1:{port}/share/file").parse().unwrap();
-        let error = probe(&uri, 1, PATIENCE).unwrap_err();
+        let error = probe(&here("u:p@", port, "share/file"), 1, PATIENCE).unwrap_err();
         assert!(error.to_string().contains("/share/file: "), "{error}");
         server.join().unwrap();
     }

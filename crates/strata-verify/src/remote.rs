@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use strata_remote::{Load, Need, Place, Remote, Scheme};
+use strata_remote::{Load, Need, Place, Remote, Scheme, refused};
 
 use crate::error::{Error, Result};
 use crate::job::{self, Job, Mode};
@@ -11,7 +11,6 @@ use crate::targets::{Engine, Launch};
 pub(crate) fn open<S: Scheme, L: Launch>(job: &Job, launch: L, asked: &job::Remote) -> Result<L::Done> {
     let &job::Remote { ref uri, connections, dsync } = asked;
     let place = Place { uri: uri.clone(), netns: None, password: None };
-    let address = S::parse(&place).map_err(|e| Error::Job(vec![format!("target.uri: {e}")]))?;
     let load = Load {
         threads: job.threads,
         depth: job.slots(),
@@ -23,7 +22,7 @@ pub(crate) fn open<S: Scheme, L: Launch>(job: &Job, launch: L, asked: &job::Remo
         unbuffered: false,
         patience: Duration::from_nanos(job.stuck_after_ns),
     };
-    let remote = Remote::<S>::open(address, load).map_err(refused)?;
+    let remote = Remote::<S>::open(&place, load)?;
     fits(job, &remote)?;
     let connections = remote.load.connections;
     let engine = Engine { kind: S::NAME, fallback_reason: None, direct: false, dsync, connections };
@@ -47,8 +46,4 @@ fn fits<S: Scheme>(job: &Job, remote: &Remote<S>) -> Result<()> {
     }
     let why = format!("{uri}: it takes multiples of {align} bytes; choose such a bs");
     Err(Error::system(why, std::io::Error::from_raw_os_error(libc::EINVAL)))
-}
-
-fn refused(error: std::io::Error) -> Error {
-    Error::Io(strata_remote::refused(&error))
 }

@@ -68,37 +68,19 @@ fn plant(kind: &str) -> Value {
     json!({"faults": [{"kind": kind, "every": 97, "seed": 3}]})
 }
 
-fn only(kind: &str, extra: Value) -> Value {
-    let server = serve(plant(kind));
-    let result = verified(&server, extra);
-    assert_eq!(named(&result), (vec![(kind.to_owned(), struck().len() as u64)], struck()), "{kind}");
-    assert_eq!(result["end"]["kind"], "done");
-    result
-}
-
 #[test]
-fn lost_writes() {
-    let result = only("lost", json!({}));
-    assert_eq!(result["faults"][0]["expected"], 2);
-    assert_eq!(result["faults"][0]["found"], 1);
-}
-
-#[test]
-fn torn_writes() {
-    let result = only("torn", json!({}));
-    assert_eq!(result["faults"][0]["old_sectors"], 4);
-}
-
-#[test]
-fn stale_reads() {
-    let result = only("stale", json!({}));
-    assert_eq!(result["faults"][0]["seen"], 2);
-}
-
-#[test]
-fn corrupted_writes() {
-    let result = only("corrupted", json!({}));
-    assert_eq!(result["faults"][0]["bytes"], 1);
+fn what_was_planted_is_what_is_named() {
+    for (kind, facts) in [
+        ("lost", &[("expected", 2), ("found", 1)][..]),
+        ("torn", &[("old_sectors", 4)]),
+        ("stale", &[("seen", 2)]),
+        ("corrupted", &[("bytes", 1)]),
+    ] {
+        let result = verified(&serve(plant(kind)), json!({}));
+        assert_eq!(named(&result), (vec![(kind.to_owned(), struck().len() as u64)], struck()), "{kind}");
+        assert_eq!(result["end"]["kind"], "done");
+        facts.iter().for_each(|&(fact, of)| assert_eq!(result["faults"][0][fact], of, "{kind}: {fact}"));
+    }
 }
 
 #[test]
@@ -167,9 +149,9 @@ fn a_check_against_the_journal() {
         let checked = verified(&server, json!({"journal": journal, "mode": "check", "loss": loss}));
         assert_eq!(named(&checked), (vec![], vec![]));
         assert_eq!(checked["writes"], 0);
-        assert_eq!(checked["journal"]["acknowledged"], BLOCKS);
-        assert_eq!(checked["journal"]["in_flight"], 0);
-        assert_eq!(checked["journal"]["unflushed"], 0);
+        for (state, blocks) in [("acknowledged", BLOCKS), ("in_flight", 0), ("unflushed", 0)] {
+            assert_eq!(checked["journal"][state], blocks, "{state}");
+        }
     }
     // Another disk in its place: everything that was promised is missing.
     let empty = serve(json!({}));

@@ -8,11 +8,12 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, SystemTime};
 
 use fuser::{FileAttr, FileHandle, FileType, FopenFlags, INodeNo, ReplyData, ReplyEmpty, ReplyWrite};
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
+use strata_proto::lock::lock;
 
 use super::lower::Lower;
 use super::remote::Remote;
@@ -40,10 +41,6 @@ pub struct Files {
     lowers: Mutex<HashMap<u64, Weak<Source>>>,
     open: Mutex<HashMap<u64, Arc<Source>>>,
     handles: AtomicU64,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn absent() -> io::Error {
@@ -86,7 +83,7 @@ impl Files {
     fn path(&self, ino: u64) -> io::Result<PathBuf> {
         match self.part(ino) {
             Some(part) => Ok(part.path.clone()),
-            None => self.path_of(locked(&self.names).get(&ino).ok_or_else(absent)?),
+            None => self.path_of(lock(&self.names).get(&ino).ok_or_else(absent)?),
         }
     }
 
@@ -107,7 +104,7 @@ impl Files {
         if let Some(remote) = self.remote(ino) {
             return Ok(Arc::clone(remote));
         }
-        let mut lowers = locked(&self.lowers);
+        let mut lowers = lock(&self.lowers);
         if let Some(lower) = lowers.get(&ino).and_then(Weak::upgrade) {
             return Ok(lower);
         }
@@ -120,12 +117,12 @@ impl Files {
     fn opened(&self, ino: u64) -> io::Result<FileHandle> {
         let lower = self.lower(ino)?;
         let fh = self.handles.fetch_add(1, Ordering::Relaxed);
-        locked(&self.open).insert(fh, lower);
+        lock(&self.open).insert(fh, lower);
         Ok(FileHandle(fh))
     }
 
     fn handle(&self, fh: FileHandle) -> io::Result<Arc<Source>> {
-        locked(&self.open).get(&fh.0).cloned().ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))
+        lock(&self.open).get(&fh.0).cloned().ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))
     }
 }
 
@@ -141,7 +138,7 @@ impl Directory for Files {
         if !about.is_file() {
             return Err(absent());
         }
-        locked(&self.names).insert(about.ino(), name.to_owned());
+        lock(&self.names).insert(about.ino(), name.to_owned());
         Ok(self.attr_of(INodeNo(about.ino()), &about))
     }
 
@@ -171,7 +168,7 @@ impl Directory for Files {
     }
 
     fn release(&self, _ino: INodeNo, fh: FileHandle) {
-        locked(&self.open).remove(&fh.0);
+        lock(&self.open).remove(&fh.0);
     }
 
     fn create(&self, name: &OsStr, mode: u32) -> io::Result<(FileAttr, FileHandle, FopenFlags)> {

@@ -1,10 +1,11 @@
 //! A file on another node, over NBD or SMB: what a kernel's client of a share would be.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use strata_io::{Io, Queue};
 use strata_pattern::Op;
+use strata_proto::lock::lock;
 use strata_proto::nbd::{self, NbdQueue};
 use strata_smb::{self as smb, SmbQueue};
 
@@ -40,10 +41,7 @@ impl Link {
                 Ok(Self::Nbd(Box::new(NbdQueue::open(uri, spec)?)))
             }
             Address::Smb(uri) => {
-                let (write, through, unbuffered) = (true, false, false);
-                let through_each = false;
-                let spec =
-                    smb::OpenSpec { depth, block, connections, write, through, through_each, unbuffered };
+                let spec = smb::OpenSpec { depth, block, connections, write: true, ..Default::default() };
                 Ok(Self::Smb(Box::new(SmbQueue::open(uri, spec)?)))
             }
         }
@@ -105,11 +103,11 @@ impl Remote {
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut Link) -> io::Result<T>) -> io::Result<T> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = lock(&self.idle).pop();
         let mut link = idle.map_or_else(|| Link::dial(&self.address), Ok)?;
         // One whose I/O failed is given up: an answer may still be on its way.
         let done = f(&mut link)?;
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(link);
+        lock(&self.idle).push(link);
         Ok(done)
     }
 

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use fuser::{Errno, FileAttr, FileHandle, FileType, FopenFlags, INodeNo, ReplyData, ReplyEmpty, ReplyWrite};
+use strata_proto::lock::lock;
 
 use super::ctl::Ctl;
 use super::queue::Queue;
@@ -63,10 +64,6 @@ pub struct Files {
     made: SystemTime,
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn error(errno: i32) -> io::Error {
     io::Error::from_raw_os_error(errno)
 }
@@ -99,18 +96,18 @@ impl Files {
     /// At once if it is due, else at its time in the other thread.
     fn answer(&self, done_ns: u64, now_ns: u64, answer: Answer) {
         if done_ns <= now_ns {
-            answer.give(&self.store, &mut locked(&self.buffer));
+            answer.give(&self.store, &mut lock(&self.buffer));
         } else {
             self.queue.at(self.began + Duration::from_nanos(done_ns), answer);
         }
     }
 
     fn read_ctl(&self, fh: FileHandle, offset: u64, size: u32, reply: ReplyData) {
-        let mut snapshots = locked(&self.snapshots);
+        let mut snapshots = lock(&self.snapshots);
         // One open and its reads see one moment; reading from the start again sees a later one.
         if offset == 0 || !snapshots.contains_key(&fh.0) {
             let now = self.now_ns();
-            let text = locked(&self.ctl).text(&mut locked(&self.model), now, &self.store, self.queue.late());
+            let text = lock(&self.ctl).text(&mut lock(&self.model), now, &self.store, self.queue.late());
             snapshots.insert(fh.0, text.into_bytes());
         }
         let text = snapshots.get(&fh.0).map_or(&[][..], Vec::as_slice);
@@ -120,8 +117,8 @@ impl Files {
     }
 
     fn write_ctl(&self, data: &[u8], reply: ReplyWrite) {
-        let mut model = locked(&self.model);
-        match locked(&self.ctl).set(&mut model, self.now_ns(), data) {
+        let mut model = lock(&self.model);
+        match lock(&self.ctl).set(&mut model, self.now_ns(), data) {
             Ok(reset) => {
                 if reset {
                     self.queue.reset();
@@ -163,7 +160,7 @@ impl Directory for Files {
 
     fn release(&self, ino: INodeNo, fh: FileHandle) {
         if ino == CTL {
-            locked(&self.snapshots).remove(&fh.0);
+            lock(&self.snapshots).remove(&fh.0);
         }
     }
 
@@ -176,7 +173,7 @@ impl Directory for Files {
             return reply.data(&[]);
         }
         let now = self.now_ns();
-        let served = locked(&self.model).serve(now, Op::Read, offset, len);
+        let served = lock(&self.model).serve(now, Op::Read, offset, len);
         let answer = if served.fails {
             Answer::DataError(reply, Errno::EIO)
         } else {
@@ -194,7 +191,7 @@ impl Directory for Files {
             return reply.error(Errno::ENOSPC);
         }
         let now = self.now_ns();
-        let served = locked(&self.model).serve(now, Op::Write, offset, len);
+        let served = lock(&self.model).serve(now, Op::Write, offset, len);
         // The kernel's buffer is gone when this returns, so the bytes are kept now; they are not promised before the
         // answer, and a read that comes earlier may see either content, as on any disk.
         let stored = if served.fails {
@@ -214,7 +211,7 @@ impl Directory for Files {
             return reply.ok();
         }
         let now = self.now_ns();
-        let done = locked(&self.model).flush(now);
+        let done = lock(&self.model).flush(now);
         self.answer(done, now, Answer::Done(reply));
     }
 
@@ -225,7 +222,7 @@ impl Directory for Files {
             return Err(error(libc::EOPNOTSUPP));
         }
         self.store.punch(offset, length)?;
-        locked(&self.model).discard(length);
+        lock(&self.model).discard(length);
         Ok(())
     }
 

@@ -6,6 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use strata_proto::lock::lock;
+
 /// How late answers were given.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 pub struct Lateness {
@@ -36,12 +38,6 @@ struct Shared<T> {
     changed: Condvar,
 }
 
-impl<T> Shared<T> {
-    fn lock(&self) -> std::sync::MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Gives each answer at its time, in a thread that sleeps until then.
 pub struct Queue<T> {
     shared: Arc<Shared<T>>,
@@ -65,7 +61,7 @@ impl<T: Send + 'static> Queue<T> {
 
     /// Give `answer` at `due`.
     pub fn at(&self, due: Instant, answer: T) {
-        let mut state = self.shared.lock();
+        let mut state = lock(&self.shared.state);
         let next = state.next_due();
         let number = state.number;
         state.number += 1;
@@ -77,17 +73,17 @@ impl<T: Send + 'static> Queue<T> {
     }
 
     pub fn late(&self) -> Lateness {
-        self.shared.lock().late
+        lock(&self.shared.state).late
     }
 
     pub fn reset(&self) {
-        self.shared.lock().late = Lateness::default();
+        lock(&self.shared.state).late = Lateness::default();
     }
 }
 
 impl<T> Drop for Queue<T> {
     fn drop(&mut self) {
-        self.shared.lock().ended = true;
+        lock(&self.shared.state).ended = true;
         self.shared.changed.notify_one();
         if let Some(thread) = self.thread.take() {
             let _panicked = thread.join();
@@ -97,7 +93,7 @@ impl<T> Drop for Queue<T> {
 
 fn answer<T>(shared: &Shared<T>, mut give: impl FnMut(T)) {
     let mut due = Vec::new();
-    let mut state = shared.lock();
+    let mut state = lock(&shared.state);
     while !state.ended {
         let now = Instant::now();
         while let Some(next) = state.waiting.first_entry().filter(|next| next.key().0 <= now) {
@@ -111,7 +107,7 @@ fn answer<T>(shared: &Shared<T>, mut give: impl FnMut(T)) {
         if !due.is_empty() {
             drop(state);
             due.drain(..).for_each(&mut give);
-            state = shared.lock();
+            state = lock(&shared.state);
             continue;
         }
         let until = state.next_due().map_or(Duration::from_secs(3600), |due| due - now);

@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU64;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
+use strata_proto::lock::lock;
 
 use super::line::{Counts, FrameAction, Line};
 use super::packet::{HEADER, PacketSocket};
@@ -55,22 +56,18 @@ impl Direction {
         Self { shared: Mutex::new(Shared { line, truth: DirectionTruth::default() }) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub fn with_line(&self, change: impl FnOnce(&mut Line)) {
-        change(&mut self.lock().line);
+        change(&mut lock(&self.shared).line);
     }
 
     pub fn truth(&self) -> DirectionTruth {
-        let shared = self.lock();
+        let shared = lock(&self.shared);
         DirectionTruth { counts: shared.line.counts, ..shared.truth }
     }
 
     /// Count anew; what waits still waits.
     pub fn reset(&self) {
-        let mut shared = self.lock();
+        let mut shared = lock(&self.shared);
         let waiting_bytes = shared.line.counts.waiting_bytes;
         shared.line.counts = Counts { waiting_bytes, waiting_max_bytes: waiting_bytes, ..Counts::default() };
         shared.truth = DirectionTruth::default();
@@ -96,7 +93,7 @@ impl Direction {
                 match from.receive(&mut buffer) {
                     Ok(Some(len)) if len > HEADER => {
                         let at = now();
-                        let fate = self.lock().line.admit(at, (len - HEADER) as u64);
+                        let fate = lock(&self.shared).line.admit(at, (len - HEADER) as u64);
                         match fate {
                             FrameAction::Due(due) if due <= at => self.out(to, &buffer[..len], 0),
                             FrameAction::Due(due) => {
@@ -114,7 +111,7 @@ impl Direction {
                     }
                 }
             }
-            self.lock().truth.missed += from.missed();
+            lock(&self.shared).truth.missed += from.missed();
             let until = waiting
                 .peek()
                 .map_or(LOOK, |Reverse((due, ..))| Duration::from_nanos(due.saturating_sub(now())).min(LOOK));
@@ -128,7 +125,7 @@ impl Direction {
 
     fn out(&self, to: &PacketSocket, frame: &[u8], late_ns: u64) {
         let taken = to.send(frame).is_ok();
-        let mut shared = self.lock();
+        let mut shared = lock(&self.shared);
         shared.line.sent((frame.len() - HEADER) as u64);
         shared.truth.sent += u64::from(taken);
         shared.truth.refused += u64::from(!taken);

@@ -15,7 +15,7 @@ use strata_proto::http::{HttpQueue, OpenSpec};
 use strata_proto::line::Probe;
 use strata_proto::named_as;
 
-use crate::{Facts, Load, Place, Scheme};
+use crate::{Facts, Load, Scheme};
 use object::Object;
 
 /// Bytes from which on an object is uploaded in parts of so many; AWS takes no longer part than 5 GiB.
@@ -102,10 +102,6 @@ impl Scheme for S3 {
     const ONE_AT_A_TIME: bool = true;
     type Uri = Uri;
     type Queue = HttpQueue;
-
-    fn parse(place: &Place) -> io::Result<(Uri, Option<u32>)> {
-        place.read()
-    }
 
     fn open(uri: &Uri, load: &Load) -> io::Result<Self> {
         let seen = Object::open(uri, load.patience)?.look()?;

@@ -131,15 +131,7 @@ impl Drop for Smbd {
 }
 
 pub fn spec(depth: u32, block: u32, connections: u32) -> OpenSpec {
-    OpenSpec {
-        depth,
-        block,
-        connections,
-        write: true,
-        through: false,
-        through_each: false,
-        unbuffered: false,
-    }
+    OpenSpec { depth, block, connections, write: true, ..OpenSpec::default() }
 }
 
 /// One I/O on slot 0, waited for; its result.

@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 
 from strata.engine.fio.command import last_byte
 from strata.engine.port import Request
@@ -42,9 +41,7 @@ class Reached:
             self.environment = {"CEPH_CONF": str(self._conf())}
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._held.close()
 
     @property

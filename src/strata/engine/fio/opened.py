@@ -10,7 +10,6 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol
 
 from strata.engine.fio.command import last_byte
@@ -87,13 +86,11 @@ class Opened:
         try:
             self._check(endpoint.path, endpoint.kind)
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

@@ -163,15 +163,19 @@ impl Drop for Ticket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::thread::{JoinHandle, spawn};
+
+    /// Whether it is let in with so many bytes, once that is known.
+    fn entering(flight: &Arc<InFlight>, bytes: u64) -> JoinHandle<bool> {
+        let flight = Arc::clone(flight);
+        spawn(move || flight.enter(bytes).is_some())
+    }
 
     #[test]
     fn the_byte_bound_holds_but_one_big_request_always_fits() {
         let flight = Arc::new(InFlight::default());
         let big = flight.enter(MAX_BYTES + 1).expect("alone");
-        let waiter = {
-            let flight = Arc::clone(&flight);
-            std::thread::spawn(move || flight.enter(1).is_some())
-        };
+        let waiter = entering(&flight, 1);
         assert!(!waiter.is_finished());
         drop(big);
         assert!(waiter.join().expect("no panic"));
@@ -181,12 +185,9 @@ mod tests {
     fn the_end_wakes_who_waits() {
         let flight = Arc::new(InFlight::default());
         let _tickets: Vec<_> = (0..MAX_REQUESTS).map(|_| flight.enter(0)).collect();
-        let waiter = {
-            let flight = Arc::clone(&flight);
-            std::thread::spawn(move || flight.enter(0).is_none())
-        };
+        let waiter = entering(&flight, 0);
         flight.end();
-        assert!(waiter.join().expect("no panic"));
+        assert!(!waiter.join().expect("no panic"));
     }
 
     #[test]
@@ -197,11 +198,7 @@ mod tests {
         assert_eq!(tickets.len() as u64, ALL_BYTES / MAX_BYTES);
         let [.., waits, ends] = &flights[..] else { unreachable!("there are 64") };
         assert!(waits.try_enter(1).is_none(), "there is no memory for one that is alone either");
-        let entering = |flight: &Arc<InFlight>| {
-            let flight = Arc::clone(flight);
-            std::thread::spawn(move || flight.enter(MAX_BYTES).is_some())
-        };
-        let (in_time, over) = (entering(waits), entering(ends));
+        let (in_time, over) = (entering(waits, MAX_BYTES), entering(ends, MAX_BYTES));
         ends.end();
         assert!(!over.join().expect("no panic"), "its connection is over");
         assert!(!in_time.is_finished());

@@ -163,9 +163,13 @@ mod tests {
     const AT: u64 = 3 << 20;
 
     fn faulty(kind: FaultKind) -> Faulty {
+        faulty_at(kind, AT + 5)
+    }
+
+    fn faulty_at(kind: FaultKind, offset: u64) -> Faulty {
         let (inner, _) =
             Backing::open(&BackingConfig::Memory { size_bytes: 4 << 20, read_only: false }).expect("memory");
-        Faulty::new(inner, vec![FaultConfig { kind, every: None, offset: Some(AT + 5), seed: 3 }])
+        Faulty::new(inner, vec![FaultConfig { kind, every: None, offset: Some(offset), seed: 3 }])
     }
 
     type Reads = Vec<Result<u8, i32>>;
@@ -200,20 +204,13 @@ mod tests {
 
     #[test]
     fn a_misdirected_write_lands_at_the_block_before_and_never_in_the_mark() {
-        let disk = faulty(FaultKind::Misdirected);
-        for n in 1..3 {
-            disk.write(&[n; 4096], AT, false).expect("memory");
+        for (at, struck, there, before) in [(AT, AT + 5, 1, 2), (HEAD_BYTES, HEAD_BYTES, 2, 0)] {
+            let disk = faulty_at(FaultKind::Misdirected, struck);
+            for n in 1..3 {
+                disk.write(&[n; 4096], at, false).expect("memory");
+            }
+            assert_eq!((read(&disk, at), read(&disk, at - 4096)), (Ok(there), Ok(before)));
         }
-        assert_eq!((read(&disk, AT), read(&disk, AT - 4096)), (Ok(1), Ok(2)));
-        let (inner, _) =
-            Backing::open(&BackingConfig::Memory { size_bytes: 4 << 20, read_only: false }).expect("memory");
-        let edge =
-            FaultConfig { kind: FaultKind::Misdirected, every: None, offset: Some(HEAD_BYTES), seed: 0 };
-        let disk = Faulty::new(inner, vec![edge]);
-        for n in 1..3 {
-            disk.write(&[n; 4096], HEAD_BYTES, false).expect("memory");
-        }
-        assert_eq!((read(&disk, HEAD_BYTES), read(&disk, HEAD_BYTES - 4096)), (Ok(2), Ok(0)));
     }
 
     #[test]
