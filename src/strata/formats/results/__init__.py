@@ -107,7 +107,9 @@ def read_as(one: Format, source: Source) -> Imported:
 def _looks_like(source: Source) -> str:
     head = source.head.lstrip("\ufeff \n\t")
     if source.binary:
-        return "a binary file"
+        # RFC 1950: fio writes its logs so with log_compression.
+        packed = next(iter(source.blocks()), b"").startswith((b"x\x01", b"x\x5e", b"x\x9c", b"x\xda"))
+        return "a log that fio compressed (fio --inflate-log=FILE prints it)" if packed else "a binary file"
     if head.startswith("<"):
         tag = re.match(r"<(?:\?[^>]{0,500}>\s*<)?([\w:-]{1,40})", head)
         return f"XML or HTML ({tag[1]})" if tag else "XML or HTML"

@@ -63,6 +63,10 @@ class _Lane:
     """By second from the beginning: lines, bytes, the sum of the values."""
 
 
+_NO_BYTES = 10
+"""Added to the direction of a line without bytes: the mean of a window, or a flush."""
+
+
 @dataclass
 class _Log:
     lanes: dict[int, _Lane] = field(default_factory=dict)
@@ -84,12 +88,18 @@ def read(source: Source) -> Imported:
     kind = _NAMED.search(source.name)
     word = "" if kind is None else kind[1]
     notes = []
+    windowed = log.sizes == {0}
+    bare = {n - _NO_BYTES: log.lanes.pop(n) for n in sorted(log.lanes) if n >= _NO_BYTES}
+    if windowed:
+        log.lanes = bare
+    elif bare:
+        flushes = sum(lane.lines for lane in bare.values())
+        notes.append(f"{flushes} lines of no bytes are left out: old versions log flushes as reads")
     if not word:
         left: tuple[str, ...] = ("what its values are: fio says it in the name alone (_bw, _iops, _lat, _clat, _slat)",)
     else:
         left = ()
         notes.append(f"its values are {_KINDS[word]}: its name says so, nothing in it does")
-    windowed = log.sizes == {0}
     if windowed:
         notes.append("each line is the mean of a window (log_avg_msec): no distribution follows from it")
     scale, said = _unit(log, word)
@@ -100,7 +110,7 @@ def read(source: Source) -> Imported:
     sides = {
         _DIRECTIONS[n]: _measured(lane, word, scale, seconds, windowed) for n, lane in sorted(log.lanes.items())
     }  # fmt: skip
-    asked: dict[str, Any] = {"bs": next(iter(log.sizes))} if len(log.sizes - {0}) == 1 and not windowed else {}
+    asked: dict[str, Any] = {"bs": max(log.sizes)} if len(log.sizes - {0}) == 1 else {}
     cell = ImportedCell(
         name=_KINDS.get(word, "a log"), line=1, asked=asked, seconds=seconds or None, sides=sides,
         points=_points(log, word, scale, windowed),
@@ -151,6 +161,7 @@ def _add(log: _Log, rows: np.ndarray[Any, Any]) -> None:
         raise Misread(f"a time of {log.last_ms / 1000:.0f} s is beyond the {_SECONDS_MOST} s that are read")
     if len(log.sizes) < 1000:
         log.sizes |= set(np.unique(sizes).tolist()[:1000])
+    directions = np.where(sizes == 0, directions + _NO_BYTES, directions)
     for direction in np.unique(directions).tolist():
         at = directions == direction
         lane = log.lanes.setdefault(int(direction), _Lane())
