@@ -34,7 +34,7 @@ def scaled(*words: object) -> dict[str, Any]:
 
 @pytest.mark.alone
 @pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize("axis", ["iodepth", "threads"])
+@pytest.mark.parametrize("axis", ["iodepth", pytest.param("threads", marks=pytest.mark.slow)])
 def test_limit_and_knee_of_a_known_target_are_found(name: str, axis: str, tmp_path: Path) -> None:
     shape, limit, knee = SHAPES[name]
     points = "1,2,4,8,16,32"
@@ -73,6 +73,7 @@ CHANGES = (
 
 
 @pytest.mark.alone
+@pytest.mark.slow
 def test_predictions_hold_when_the_change_is_made(tmp_path: Path) -> None:
     """Each change is predicted from one target and then made: the error of each is printed."""
     errors, inside = [], 0

@@ -13,7 +13,7 @@ from strata.model.finding import VerdictKind
 from strata.store import open_store
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "exit-codes.md"
-QUICK = ("--runtime", "60ms", "--ramp-time", "0", "--progress", "none")
+QUICK = ("--runtime", "200ms", "--ramp-time", "0", "--progress", "none")
 
 
 def test_the_guide_has_the_table() -> None:

@@ -56,7 +56,7 @@ def test_no_command_is_answered_with_the_help_and_no_error(strata) -> None:
     assert done.stderr.startswith("Usage: ") and "hint" not in done.stderr
 
 
-QUICK = ("--runtime", "50ms", "--ramp-time", "0", "--progress", "none")
+QUICK = ("--runtime", "200ms", "--ramp-time", "0", "--progress", "none")
 
 
 def hint_of(stderr: str) -> str:
