@@ -183,7 +183,8 @@ def test_lines_that_mean_somebody_else_now_are_not_obeyed(name: str, tmp_path: P
         theirs = Path(f"/run/netns/strata-{name}-zz")
         create(theirs)
         # A mount that is gone already, a loop device on a file that never was, a setting that somebody changed since.
-        setting = next(Path("/sys/block").glob("loop*/queue/max_sectors_kb"))
+        # Of the last loop device: those in front are in use by other tests.
+        setting = max(Path("/sys/block").glob("loop*/queue/max_sectors_kb"))
         before = setting.read_text()
         lab.undo("setting", path=str(setting), before="1", now="2")
         lab.undo("mount", path=str(lab.data / "nowhere"))
