@@ -10,7 +10,7 @@ from strata.diagnose.case import Case
 from strata.diagnose.causes import generator, impossible, medium
 from strata.diagnose.further import worth_saying
 from strata.diagnose.identity_key import IdentityKey
-from strata.diagnose.layers import NamedFinding, findings
+from strata.diagnose.layers import NamedFinding, findings, measured_again
 from strata.diagnose.trying import story
 from strata.model.analysis import Analysis, Equivalence
 from strata.model.experiment import Experiment, Tried
@@ -82,7 +82,7 @@ def _judged(case: Case, named: tuple[NamedFinding, ...]) -> Diagnosis:
     if generator.limits(analysis, last):
         return verdicts.generator(analysis, last)
     if above:
-        return verdicts.slight(analysis, above)
+        return verdicts.slight(analysis, above, measured_again(case))
     if not analysis.comparisons and len(stack.layers) > 1:
         return verdicts.nothing_compared(stack, analysis)
     return verdicts.unaffected(case)

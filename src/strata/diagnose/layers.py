@@ -19,6 +19,7 @@ from strata.diagnose.registry import rule, rules
 from strata.diagnose.sides import CauseSide, on
 from strata.diagnose.slight import is_slight
 from strata.diagnose.trying import CauseTests, after, fate, holds, measured, outcome
+from strata.diagnose.view import Point
 from strata.model.experiment import Tried
 from strata.model.finding import Cause, Evidence, EvidenceKind, Finding, RuledOut
 
@@ -84,17 +85,24 @@ def _only_compared(case: Case, named: NamedFinding) -> bool:
 def _gone(pair: Pair, named: NamedFinding) -> bool:
     """Whether each of its workloads was measured again beside an experiment and may then have lost nothing: on a busy
     machine other programs take one workload's time in every round, and no second one's."""
-    again = {
-        t.experiment.reference: t.reference.iops
-        for t in pair.case.tried
-        if (t.experiment.reference_layer or t.experiment.layer) == named.finding.layer
-    }
     slow = [p for p in pair.view.affected if p.key in named.keys]
-    return bool(slow) and all(
-        (found := again.get(p.key)) is not None
-        and (found.value if found.high is None else found.high) >= p.comparison.line * p.lower.iops.value
-        for p in slow
-    )
+    return bool(slow) and all(_not_again(pair, p) for p in slow)
+
+
+def _not_again(pair: Pair, point: Point) -> bool:
+    again = [
+        t.reference.iops
+        for t in pair.case.tried
+        if (t.experiment.reference_layer or t.experiment.layer) == pair.view.layer.name
+        and t.experiment.reference == point.key
+    ]
+    line = point.comparison.line * point.lower.iops.value
+    return bool(again) and (again[-1].value if again[-1].high is None else again[-1].high) >= line
+
+
+def measured_again(case: Case) -> frozenset[str]:
+    """Slow workloads that may have lost nothing when an experiment measured them once more."""
+    return frozenset(p.key for pair in case.pairs for p in pair.view.affected if _not_again(pair, p))
 
 
 def _of_no_known_cause(case: Case, opinions: Sequence[Opinion], named: set[str]) -> Iterator[NamedFinding]:

@@ -90,8 +90,11 @@ def nothing_compared(stack: Stack, analysis: Analysis) -> Diagnosis:
     )
 
 
-def slight(analysis: Analysis, above: Sequence[Comparison]) -> Diagnosis:
-    """Workloads cost more than expected: too little, or too few of them, for a layer to be blamed."""
+def slight(analysis: Analysis, above: Sequence[Comparison], again: frozenset[str] = frozenset()) -> Diagnosis:
+    """Workloads cost more than expected: too little, or too few of them, for a layer to be blamed.
+
+    ``again``: keys of those that may have lost nothing when an experiment measured them once more.
+    """
     worst = min(above, key=lambda c: c.iops.value)
     ratio, count = worst.iops, len(above)
     value, low, high = (
@@ -101,8 +104,11 @@ def slight(analysis: Analysis, above: Sequence[Comparison]) -> Diagnosis:
     why = f"and none surely {units.significant(SLOW, 3)} times as much"
     if any(map(surely_slow, above)):
         why = f"which is within chance among {len(analysis.comparisons)} comparisons"
+    what_loss = "a small loss"
+    if worst.workload_key in again:
+        what_loss, why = "a loss that may not have come again", "and measured again it may have lost nothing"
     return inconclusive(
-        f"a small loss at {worst.layer}, cause not known",
+        f"{what_loss} at {worst.layer}, cause not known",
         f"{what} more than expected, {why}. The worst gives {value} ({low}–{high}) times the IOPS of {worst.below}; "
         f"expected: {units.significant(worst.line, 2)}.",
         "Measure longer (--budget) if this loss matters, or state what the layer may cost (expect.overhead_max).",
