@@ -129,6 +129,23 @@ def seen(case: Case, kind: str) -> Iterator[LayerEpisodes]:
         blamed |= {name, chosen.station.layer.name}
 
 
+def only_above(case: Case, kind: str) -> Iterator[LayerEpisodes]:
+    """The episodes of a layer in workloads that no layer below was measured with, such as its writes: nothing tells
+    whether they come from it or from below, and that the other workloads cost nothing more says nothing of them. One
+    is enough to doubt that all is well."""
+    for course in courses(case, kind):
+        below = {c.workload.key for one in case.stack.stands_on(course.station.layer) for c in _cells(case, one.name)}
+        looked = tuple(c for c in course.looked if c.workload.key not in below)
+        told = tuple((c, e) for c, e in course.told if c.workload.key not in below)
+        found = replace(course, looked=looked, told=told)
+        if below and told and found.alike and not own_fault(found):
+            yield found
+
+
+def _cells(case: Case, layer: str) -> Iterator[CellSummary]:
+    return (c for station in case.stations if station.layer.name == layer for c in station.cells)
+
+
 def _the_same(lower: LayerEpisodes, upper: LayerEpisodes) -> LayerEpisodes | None:
     """The episodes of a lower layer that are as long as those of the upper; None where too few are."""
     near = upper.length_s / SAME_LENGTH, upper.length_s * SAME_LENGTH

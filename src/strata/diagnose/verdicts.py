@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from strata import units
-from strata.diagnose import equal
+from strata.diagnose import equal, over_time
 from strata.diagnose.case import Case
 from strata.diagnose.causes import generator as generator_rule
 from strata.diagnose.causes import impossible as impossible_rule
@@ -15,7 +15,9 @@ from strata.diagnose.causes import iops_cap, medium
 from strata.diagnose.evidence import operational
 from strata.diagnose.layers import NamedFinding, confirmed, interventional
 from strata.diagnose.opinion import CEILING, UNCERTAIN, confidence
+from strata.diagnose.over_time import LayerEpisodes
 from strata.diagnose.own_limits import SLOW
+from strata.diagnose.paused import KINDS
 from strata.diagnose.slight import surely_slow
 from strata.diagnose.trying import fate, outcome
 from strata.model.analysis import Analysis, CellSummary, Check, Comparison
@@ -186,6 +188,9 @@ def unaffected(case: Case) -> Diagnosis:
     doubts = equal.doubts(analysis)
     if doubts:
         return _doubtful(analysis, doubts, medium.capped(stack, analysis))
+    for kind in KINDS.values():
+        if course := next(over_time.only_above(case, kind), None):
+            return _interrupted(course)
     low = medium.bottom(stack)
     seen = medium.evidence(stack, analysis)
     if len(stack.layers) == 1:
@@ -263,6 +268,21 @@ def unaffected(case: Case) -> Diagnosis:
     limit = "the medium is the limit, as expected" if cap is None else "the medium is the limit, and looks capped"
     verdict = _verdict(VerdictKind.MEDIUM, finding, limit, missing=missing)
     return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=out)
+
+
+def _interrupted(course: LayerEpisodes) -> Diagnosis:
+    """Workloads that were measured at one layer alone are held up at times."""
+    layer, count = course.station.layer.name, course.count
+    what = "stops" if course.factor is None else f"is {units.significant(course.factor, 2)} times slower"
+    which = ", ".join(c.workload.label for c, _ in course.told)
+    return inconclusive(
+        f"{layer} {what} at times in workloads that no layer below was measured with",
+        f"{which} at {layer}: {count} interruptions of {units.duration(course.length_s * 1e9)} on average, "
+        f"{units.percent(course.share, 2)} of the time. What the layers share costs no more than expected.",
+        "Measure the same workloads at the layer below, or trace them there.",
+        (f"these workloads at the layer below {layer}",),
+        layer=layer,
+    )
 
 
 def _gaps(stack: Stack, analysis: Analysis) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ import pytest
 
 from strata.analyse import cell_summary
 from strata.diagnose import diagnose, outcome, propose
+from strata.diagnose.calibrated import calibrated
+from strata.diagnose.opinion import CEILING_CONFIRMED
 from strata.model.analysis import Analysis
 from strata.model.experiment import Experiment, Tried
 from strata.model.finding import Cause, Diagnosis, EvidenceKind, VerdictKind
@@ -58,7 +60,7 @@ def test_the_truth_survives_its_experiments(name: str) -> None:
         assert len(after.story) == len(tried)
         assert not any(f"{scene.layer}: {scene.cause}" in told.fell for told in after.story)
         assert (after.verdict.layer, after.verdict.cause) == (found.verdict.layer, found.verdict.cause)
-        if found.verdict.confidence < after.verdict.confidence <= 0.97:
+        if found.verdict.confidence < after.verdict.confidence <= calibrated(CEILING_CONFIRMED):
             confirmed += 1
             assert EvidenceKind.INTERVENTIONAL in {e.kind for e in after.findings[0].evidence}
             assert after.findings[0].outcome is not None

@@ -14,6 +14,7 @@ from strata.model.expect import Expect
 from strata.model.experiment import Experiment, Tried
 from strata.model.finding import Diagnosis, VerdictKind
 from strata.model.rw import Rw
+from strata.model.steadiness import Episodes, Steadiness
 from strata.model.workload import Sync
 
 from .mediums import SPECIFIED, Medium, faulty, local_stack, simulate
@@ -191,6 +192,27 @@ def test_stalls_of_a_layer_above_are_blamed_on_it() -> None:
     verdict = diagnose(PROMISED, analysis).verdict
     assert (verdict.layer, verdict.cause) == ("file system", Cause.STALLS)
     assert all(c.workload.rw in (Rw.RANDREAD, Rw.READ) for c in analysis.cells if c.layer == "disk")
+
+
+@pytest.mark.parametrize("own_fault", [False, True])
+def test_all_is_not_well_where_only_writes_that_no_layer_below_was_measured_with_stop_at_times(own_fault: bool) -> None:
+    """Nothing tells whose stalls they are, and what the layers share says nothing of them; unless the generator waited
+    for a processor meanwhile."""
+    analysis = analysed({})
+    stop = Episodes(share=0.2, count=2, length_s=0.084, longest_s=0.085)
+    steady = Steadiness(bin_s=0.02, bins=50, spread=0.4, drift=None, stalls=stop)
+    held = {"process_run_delay_seconds": 0.15} if own_fault else {}
+    cells = tuple(
+        c.model_copy(update={"steadiness": steady, "counters": c.counters | held})
+        if c.workload.key == "randwrite-8KiB-qd8-dsync"
+        else c
+        for c in analysis.cells
+    )
+    assert any(c.steadiness == steady for c in cells)
+    assert diagnose(PROMISED, analysis).verdict.kind is VerdictKind.MEDIUM
+    verdict = diagnose(PROMISED, analysis.model_copy(update={"cells": cells})).verdict
+    assert verdict.kind is (VerdictKind.MEDIUM if own_fault else VerdictKind.INCONCLUSIVE)
+    assert own_fault or (verdict.layer == "file system" and "84.0 ms" in verdict.explanation and verdict.missing)
 
 
 def test_a_slow_flush_is_told_by_the_same_writes_without_it() -> None:
