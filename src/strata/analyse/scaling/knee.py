@@ -13,9 +13,10 @@ from collections.abc import Callable
 import numpy as np
 
 from strata.analyse.scaling.least import Curve
+from strata.analyse.series.longrun import Floats
 
 HALF = 0.5
-STEPS = 400
+STEPS, ZOOMS = 400, 3
 
 
 def knee(curve: Curve, low: float, high: float) -> float | None:
@@ -31,16 +32,14 @@ def worth_doubling(curve: Curve, share: float, low: float, high: float) -> float
     return _falls(curve.doubling, share, low, high)
 
 
-def _falls(of: Callable[[float], float], to: float, low: float, high: float) -> float | None:
-    """The least load at which a quantity has fallen to ``to``."""
-    if of(low) <= to:
-        return low
-    grid = np.geomspace(low, high, STEPS)
-    below = next((i for i, n in enumerate(grid) if of(float(n)) <= to), None)
-    if below is None:
-        return None
-    left, right = float(grid[below - 1]), float(grid[below])
-    for _ in range(30):
-        middle = (left + right) / 2
-        left, right = (left, middle) if of(middle) <= to else (middle, right)
-    return (left + right) / 2
+def _falls(of: Callable[[Floats], Floats], to: float, low: float, high: float) -> float | None:
+    """The least load at which a quantity has fallen to ``to``, to a millionth of the reach."""
+    for _ in range(ZOOMS):
+        grid = np.geomspace(low, high, STEPS)
+        below = np.flatnonzero(of(grid) <= to)
+        if not below.size:
+            return None
+        if not (first := int(below[0])):
+            return low
+        low, high = float(grid[first - 1]), float(grid[first])
+    return (low + high) / 2

@@ -38,14 +38,15 @@ class Curve(ABC):
         """At one load."""
         return float(self.rates(np.array([load]))[0])
 
-    def elasticity(self, load: float) -> float:
+    def elasticity(self, loads: Floats) -> Floats:
         """The share of one more percent of load that becomes rate (d ln X ÷ d ln N); the rest becomes time."""
         step = 1e-4
-        return float(np.log(self.rate(load * (1 + step)) / self.rate(load / (1 + step))) / (2 * np.log1p(step)))
+        more, less = self.rates(loads * (1 + step)), self.rates(loads / (1 + step))
+        return np.asarray(np.log(more / less) / (2 * np.log1p(step)))
 
-    def doubling(self, load: float) -> float:
+    def doubling(self, loads: Floats) -> Floats:
         """What twice the load gains, as a share: 1 for twice the rate."""
-        return self.rate(2 * load) / self.rate(load) - 1
+        return np.asarray(self.rates(2 * loads) / self.rates(loads) - 1)
 
 
 def least(residuals: Callable[[Floats], Floats], starts: Sequence[Sequence[float]], bounds: Bounds) -> Floats:
