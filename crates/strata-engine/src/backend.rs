@@ -6,13 +6,13 @@ use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use strata_io::{Buffers, Change, Files, Kind, Null, OpenSpec, Pool, Psync, Uring};
+use strata_io::{Buffers, Change, EngineChoice, Files, Kind, Null, OpenSpec, Pool, Psync, Uring};
 use strata_pattern::Area;
 
 use crate::collector::Epilogue;
 use crate::control::Reason;
 use crate::error::{Error, Result};
-use crate::job::{EngineChoice, Sync};
+use crate::job::Sync;
 use crate::outcome::{BuildInfo, Effective, EffectiveTarget};
 use crate::run::{Launch, Run};
 use crate::worker::{Made, Recipe};

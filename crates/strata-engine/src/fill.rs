@@ -7,14 +7,14 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use strata_io::{Buffers, Change, Kind, beside};
+use strata_io::{Buffers, Change, EngineChoice, Kind, beside};
 use strata_pattern::{BlockMap, Mix, Order, Pattern, Rng, Segment, fill_incompressible};
 
 use crate::backend::{self, Spec};
 use crate::collector::Epilogue;
 use crate::control::Reason;
 use crate::error::{Error, Result};
-use crate::job::{EngineChoice, Sync};
+use crate::job::Sync;
 use crate::outcome::BuildInfo;
 use crate::run::Run;
 use crate::worker::{BufferFill, Recipe};

@@ -4,6 +4,7 @@ mod access;
 mod rw;
 
 use serde::{Deserialize, Deserializer};
+use strata_io::EngineChoice;
 use strata_pattern::{DataReduction, Distribution, Segment, Sizes};
 use strata_remote::{Kind, Password, schemes};
 
@@ -291,19 +292,6 @@ pub struct StopAfter {
     pub ios: Option<u64>,
     /// Bytes, rounded up to whole I/Os of average length.
     pub bytes: Option<u64>,
-}
-
-/// What carries the I/Os of a file or block device.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum EngineChoice {
-    /// io_uring, else the pool with the reason.
-    #[default]
-    Auto,
-    /// io_uring or an error.
-    IoUring,
-    /// Blocking calls.
-    Pool,
 }
 
 /// What a failed I/O means. A full target (`ENOSPC`, `EDQUOT`) ends the run in any case.

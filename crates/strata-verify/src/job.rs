@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use strata_io::EngineChoice;
 use strata_io::bounds::{BS_MOST, BUFFERS_MOST, IODEPTH_MOST, THREADS_MOST};
 use strata_remote::{Kind, schemes};
 
@@ -161,18 +162,6 @@ pub struct JournalSpec {
     pub path: PathBuf,
     /// Make each batch durable before its writes begin: for a power loss of this machine.
     pub sync: bool,
-}
-
-/// What carries the I/Os of a file or block device.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum EngineChoice {
-    /// io_uring, else the pool.
-    Auto,
-    /// io_uring or an error.
-    IoUring,
-    /// Blocking calls on threads.
-    Pool,
 }
 
 impl Job {

@@ -3,11 +3,11 @@
 use std::os::fd::RawFd;
 use std::sync::Arc;
 
-use strata_io::{Buffers, Files, Kind, OpenSpec, Pool, Queue, Uring};
+use strata_io::{Buffers, EngineChoice, Files, Kind, OpenSpec, Pool, Queue, Uring};
 use strata_remote::dispatch;
 
 use crate::error::{Error, Result};
-use crate::job::{EngineChoice, Job, Mode, Target};
+use crate::job::{Job, Mode, Target};
 use crate::remote;
 
 /// What takes a factory of queues to a running verification.
