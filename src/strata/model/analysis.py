@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 
 from pydantic import Field
 
@@ -107,12 +108,12 @@ class CellSummary(Value):
         """``<layer>/<workload key>``, as in a plan."""
         return f"{self.layer}/{self.workload.key}"
 
-    @property
+    @cached_property
     def readings(self) -> Readings:
         """The cell's counters, to be asked by what they are."""
         return Readings(self.counters)
 
-    @property
+    @cached_property
     def resources(self) -> Resources:
         """What its counters say of each resource of the path: how busy, what each I/O asked of it, what waited."""
         return Resources(self.readings, self.iops.value, self.bytes_per_second.value)

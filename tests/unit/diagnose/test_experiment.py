@@ -50,7 +50,7 @@ def before(name: str, seed: int = 1) -> tuple[Scene, Analysis, Diagnosis, Experi
 @pytest.mark.parametrize("name", PROPOSED)
 def test_the_truth_survives_its_experiments(name: str) -> None:
     confirmed = 0
-    for seed in range(8):
+    for seed in range(5):
         scene, analysis, found, _ = before(name, seed)
         tried: tuple[Tried, ...] = ()
         while (experiment := propose(scene.stack, analysis, tried)) is not None and len(tried) < 4:
@@ -64,7 +64,7 @@ def test_the_truth_survives_its_experiments(name: str) -> None:
             confirmed += 1
             assert EvidenceKind.INTERVENTIONAL in {e.kind for e in after.findings[0].evidence}
             assert after.findings[0].outcome is not None
-    assert confirmed >= 7
+    assert confirmed >= 4
 
 
 def delayed(x: float, n: int) -> Path:
