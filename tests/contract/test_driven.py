@@ -215,6 +215,30 @@ def test_what_the_nodes_cannot_do_is_refused_before_anything_is_made(
         diagnose_path(tmp_path, options(tmp_path, nodes=nodes.address), _quiet)
 
 
+def test_layers_without_a_node_are_driven_from_here(tmp_path: Path, nodes: Running, data: Path, share: str) -> None:
+    words = stack(tmp_path, nodes, data, share)
+    words.write_text(words.read_text().replace('node = "n1"\n', ""))
+    before = _spent(nodes.nodes["n2"].pid)
+    report = diagnose_path(words, options(tmp_path, "randread", "randwrite"), _quiet)
+    assert {c.layer for c in report.results if c.error is None} == {"file", "share", "own share"}
+    assert _spent(nodes.nodes["n2"].pid) - before > 0.05
+    assert "its own node: n2" in (report.run.message or "")
+    assert data.exists() and not _descriptors(nodes, data)
+
+
+def test_a_file_of_others_does_not_say_which_scheduler_without_certificates_is_asked(
+    tmp_path: Path, nodes: Running, data: Path, share: str
+) -> None:
+    words = stack(tmp_path, nodes, data, share)
+    words.chmod(0o666)
+    with pytest.raises(SafetyRefusal, match="other users can write to the file"):
+        diagnose_path(words, options(tmp_path), _quiet)
+    words.write_text(words.read_text().replace("tcp://", "tls://"))
+    # A certificate of our authority is what counts then; here there is none.
+    with pytest.raises(RunFailed, match="there is no certificate"):
+        diagnose_path(words, options(tmp_path), _quiet)
+
+
 def test_a_layer_with_other_data_is_refused_on_its_node(tmp_path: Path, nodes: Running, data: Path) -> None:
     other = tmp_path / "other.dat"
     with testfile.new(other, SIZE) as held:
