@@ -20,10 +20,10 @@ from absent import absent
 from loops import checksum
 from others import as_another, directory_of_another, ended
 
+import strata.app.driver
 import strata.app.measure
 import strata.app.opening
 import strata.app.place
-import strata.app.runner
 import strata.app.verify
 from strata.app.measure import OneResult, measure_endpoint
 from strata.app.opening import opened
@@ -67,7 +67,7 @@ class Scene:
         """``swap`` comes right before the step ``module.function``, once."""
         module, _, name = step.rpartition(".")
         owner = {
-            m.__name__: m for m in (strata.app.measure, strata.app.opening, strata.app.place, strata.app.runner)
+            m.__name__: m for m in (strata.app.measure, strata.app.opening, strata.app.place, strata.app.driver)
         }.get(f"strata.app.{module}", strata.app.verify)
         real = getattr(owner, name)
 
@@ -95,7 +95,7 @@ def measured(path: Path, *, engine: str = "native", workload: Workload = WRITES)
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("step", ["opening.fill", "measure.measure_generator", "runner.prepare_cell"])
+@pytest.mark.parametrize("step", ["opening.fill", "measure.measure_generator", "driver.prepare_cell"])
 @pytest.mark.parametrize("swap", [Scene.link, Scene.rename_over], ids=["link", "accident"])
 def test_a_new_file_swapped_before_a_step_of_measure(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, step: str, swap: Callable[[Scene], None]
@@ -114,7 +114,7 @@ def test_a_new_file_swapped_before_a_step_of_measure(
 def test_fio_is_given_the_file_that_was_checked(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("fio") is None:
         absent("fio is not installed")
-    scene.before_the_step(monkeypatch, "runner.prepare_cell", scene.link)
+    scene.before_the_step(monkeypatch, "driver.prepare_cell", scene.link)
     assert measured(scene.path, engine="fio").result.write.ops
     scene.unharmed()
 
@@ -122,7 +122,7 @@ def test_fio_is_given_the_file_that_was_checked(scene: Scene, monkeypatch: pytes
 def test_a_file_of_ours_swapped_between_its_check_and_the_run(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     with testfile.new(scene.path, SIZE) as held:
         held.keep()
-    scene.before_the_step(monkeypatch, "runner.prepare_cell", scene.link)
+    scene.before_the_step(monkeypatch, "driver.prepare_cell", scene.link)
     assert "aside" in (measured(scene.path).moved or "")
     scene.unharmed()
     # It was kept: it stays, where it is now.

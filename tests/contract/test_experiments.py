@@ -196,7 +196,8 @@ def test_a_null_far_end_is_started_on_the_far_node_and_goes_again() -> None:
             layers=(Layer(name="share", endpoint=there.uri),),
         )
         run = SimpleNamespace(plan=SimpleNamespace(stack=stack), data=SimpleNamespace(size=8 * MIB))
-        place = SimpleNamespace(endpoint=lambda _layer: there)
+        place = Place(stack, Path("/nowhere"), {})
+        place._endpoints["share"] = there
         session = cast("Session", SimpleNamespace(running=lambda: run, place=place))
         plain = request(there.uri).model_copy(update={"endpoint": there})
         experiment = asked(plain.workload, Condition.NULL_END)

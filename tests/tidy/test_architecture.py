@@ -48,7 +48,7 @@ STEPS = {
     },
     "A counter": {
         "src/strata/model/counters/tcp.py": "RESENT =", "src/strata/probes/tcp/__init__.py": "Column(tcp.RESENT)",
-        "src/strata/app/runner.py": "Sampler(", "src/strata/analyse/counters.py": "def mean_of",
+        "src/strata/app/driver.py": "Sampler(", "src/strata/analyse/counters.py": "def mean_of",
         "src/strata/model/counters/readings.py": "class Readings", "src/strata/model/resources.py": "def resent",
         "src/strata/diagnose/causes/wire_loss.py": "resources.resent",
         "src/strata/diagnose/layers.py": "def choose", "src/strata/diagnose/verdicts.py": "def layer",

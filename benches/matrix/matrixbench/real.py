@@ -21,11 +21,11 @@ import numpy as np
 from matrixbench.grounds import SIZE, Ground
 from strata.analyse.pooled import cell_noise, correlation
 from strata.analyse.visit import Visit, visit_from, visit_of
+from strata.app.driver import run_sampled
 from strata.app.matrix import measure_matrix
 from strata.app.matrix_plan import MatrixWords
 from strata.app.opening import opened
 from strata.app.options import Options
-from strata.app.runner import run_sampled
 from strata.app.sampling_scope import SamplingScope
 from strata.engine import Request, Timing, engine_of
 from strata.engine.cell import prepare_cell

@@ -81,12 +81,16 @@ def up(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Set an option of the stack, e.g. fs=xfs; repeatable.")
     ] = None,
+    nodes: Annotated[
+        bool,
+        typer.Option("--nodes", help="Start a strata node in each node of the lab, which then drives its own layers."),
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
     """Build a stack and leave it running. If the build fails, all of it is removed again."""
     from strata_lab import labs
 
-    state = labs.up(stack, name, settings or (), inject or (), note)
+    state = labs.up(stack, name, settings or (), inject or (), note, nodes=nodes)
     out(state.model_dump_json() if json else _text(state), json)
     if not json:
         note(f"hint: strata diagnose {state.stack_file}; strata lab down --name {state.name}")

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from strata.errors import StrataError, UsageError
 from strata.host import process
-from strata_lab import inject, prove, shipped, stacks
+from strata_lab import inject, joined, prove, shipped, stacks
 from strata_lab import up as _up
 from strata_lab.client import inside
 from strata_lab.down import down as _down
@@ -37,7 +37,9 @@ __all__ = [
 Say = Callable[[str], None]
 
 
-def up(stack: str, name: str | None, settings: Sequence[str], injections: Sequence[str], say: Say) -> LabState:
+def up(
+    stack: str, name: str | None, settings: Sequence[str], injections: Sequence[str], say: Say, *, nodes: bool
+) -> LabState:
     """Builds a lab. ``settings`` are ``option=value`` of the stack; the name is ``lab`` unless told."""
     words: dict[str, str] = {}
     for setting in settings:
@@ -45,7 +47,7 @@ def up(stack: str, name: str | None, settings: Sequence[str], injections: Sequen
         if not equals:
             raise UsageError("cannot use the setting", repr(setting), "no =", "--set fs=xfs")
         words[key] = value
-    return lab_state(_up.up(stack, name or "lab", words, injections, say))
+    return lab_state(_up.up(stack, name or "lab", words, injections, say, nodes=nodes))
 
 
 def put_in(name: str | None, word: str, say: Say) -> LabState:
@@ -94,7 +96,9 @@ def grow(name: str | None) -> str:
     """One node more in a running lab; its name. Raises `UsageError` for a stack that cannot grow."""
     lab = Lab.open(one_lab(name))
     with lab.ledger.locked():
-        return stacks.grow(lab)
+        grown = stacks.grow(lab)
+        joined.join_one(lab, lab.node(grown))
+        return grown
 
 
 def state(name: str | None) -> LabState:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from strata_lab import inject, stacks, where
+from strata_lab import inject, joined, stacks, where
 from strata_lab.down import remove
 from strata_lab.lab import Lab
 from strata_lab.ledger import Ledger
@@ -19,8 +19,11 @@ def up(
     options: Mapping[str, str] | None = None,
     injections: Sequence[str] = (),
     say: Say = lambda _: None,
+    *,
+    nodes: bool = False,
 ) -> Lab:
-    """Builds the stack under that name, with what is injected, and leaves it running.
+    """Builds the stack under that name, with what is injected, and leaves it running. ``nodes``: in each node of it a
+    process joins a scheduler of the lab, from which the node's layers are driven.
 
     When anything fails, or the user stops it, what was made so far is removed. After a kill -9 `down` does that.
     """
@@ -37,6 +40,8 @@ def up(
         try:
             lab.fact("options", **chosen)
             builder.build(lab, chosen)
+            if nodes:
+                joined.join_all(lab)
             lab.fact("up")
             for one in asked:
                 put_in(lab, one, say)

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from strata import units
 from strata.app.demos import DEMO_PREFIX, Scenario, demo_of, scenario
+from strata.app.driver import Driver
 from strata.app.experiment import experimented
 from strata.app.kept import opened, report_of
 from strata.app.naming import file_or_directory
@@ -24,11 +26,12 @@ from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read
 from strata.app.stages import diagnose_stages
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
-from strata.engine import Piece, Shaping, engine_for
+from strata.engine import AUTO_ENGINE, DEFAULT_ENGINE, Piece, Shaping, engine_for
 from strata.errors import RunFailed, SafetyRefusal, Stopped, UsageError
 from strata.host import safety, testfile
-from strata.host.mark import read_mark
+from strata.host.mark import Mark, read_mark
 from strata.host.runlock import held
+from strata.model.endpoint import CLUSTER
 from strata.model.expect import Expect
 from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress
@@ -38,6 +41,9 @@ from strata.model.survey import Survey
 from strata.model.workload import Sync, Workload
 from strata.plan.ident import new_id
 from strata.plan.workloads import DIAGNOSE
+
+if TYPE_CHECKING:
+    from strata.app.driven.opening import Driven
 
 DEMO_SIZE = 64 * units.MIB
 
@@ -53,19 +59,75 @@ class DiagnosisInput:
     direct: bool = True
     workloads: tuple[Workload, ...] = DIAGNOSE
     left_out: Mapping[str, str] = field(default_factory=dict)
+    driven: Driven | None = None
+    """The nodes that drive the layers; None: this process does."""
 
     def place(self, workloads: Iterable[Workload]) -> Place:
         """Where it is measured with these; nothing is made yet."""
         writes = any(w.rw.writes for w in workloads)
+        if self.driven is not None:
+            return self.driven.place(self.stack, self.data_path, run=new_id(), direct=self.direct, writes=writes)
         place = Place(self.stack, self.data_path, self.shapes, direct=self.direct, writes=writes)
         place.dropped.update(self.left_out)
         return place
+
+    def driver(self, place: Place) -> Driver | None:
+        """What carries out a cell there; None: this process."""
+        return None if self.driven is None else self.driven.driver(place)
+
+    def mark(self) -> Mark | None:
+        """Of the test file that is there already."""
+        return read_mark(self.data_path) if self.driven is None else self.driven.there.mark
+
+    def was_kept(self) -> bool:
+        """Whether that is the user's."""
+        return testfile.was_kept(self.data_path) if self.driven is None else self.driven.there.kept
+
+
+@contextmanager
+def opened_source(where: Path | Stack, options: Options, run_id: str) -> Iterator[DiagnosisInput]:
+    """As `source_of`; the nodes of a stack that names a scheduler, or is given one, are asked until the block ends."""
+    if isinstance(where, Path) and where.suffix != ".toml":
+        if options.nodes is not None:
+            hint = "write a stack file that names the node of each layer: strata survey PATH --write stack.toml"
+            raise UsageError("cannot use --nodes with", str(where), "a directory is measured from this machine", hint)
+        yield source_of(where, options, run_id)
+        return
+    stack = keep_layers(where if isinstance(where, Stack) else read_stack(where), options.layers)
+    if options.nodes is not None:
+        stack = stack.model_copy(update={"scheduler": options.nodes, "scheduler_netns": None})
+    if stack.scheduler is None:
+        yield source_of(stack, options.model_copy(update={"layers": None}), run_id)
+        return
+    # Here: the cluster's library takes more than a second to load.
+    from strata.app.driven.opening import driven
+
+    _check_driven(stack, options)
+    path = data_path_of(stack)
+    with driven(stack, path, options.load_seconds) as nodes:
+        yield DiagnosisInput(stack, nodes.there.survey, path, driven=nodes)
+
+
+def _check_driven(stack: Stack, options: Options) -> None:
+    """What nodes do not do. Raises `UsageError`."""
+    if library := [layer.name for layer in stack.layers if layer.target.kind in CLUSTER]:
+        why = "the client library of a cluster is reached through fio, and nodes run Strata's own engine"
+        raise UsageError("cannot drive from its node:", ", ".join(library), why, "leave the layer out: --layers")
+    if options.engine not in (AUTO_ENGINE, DEFAULT_ENGINE):
+        why = "nodes run Strata's own engine"
+        raise UsageError("cannot drive layers from their nodes with", options.engine, why, "--engine native")
+    if options.precondition_s is not None or options.precondition_bytes is not None:
+        why = "preconditioning is not done from nodes"
+        raise UsageError("cannot use --precondition", "", why, "leave --precondition out, or --nodes")
 
 
 def source_of(where: Path | Stack, options: Options, run_id: str) -> DiagnosisInput:
     """A directory becomes its own local stack; a `.toml` file is read. Writes nothing."""
     if isinstance(where, Stack) or where.suffix == ".toml":
         stack = keep_layers(where if isinstance(where, Stack) else read_stack(where), options.layers)
+        if stack.scheduler is not None:
+            alone = "its layers are driven from their nodes, which measure and diagnose alone can do"
+            raise UsageError("cannot use stack", repr(stack.name), alone, "leave its key scheduler out")
         data_path = data_path_of(stack)
         return DiagnosisInput(stack, survey(data_path.parent, options.load_seconds), data_path)
     if not where.is_dir():
@@ -126,7 +188,11 @@ def demo_source(chosen: Scenario) -> Iterator[DiagnosisInput]:
 def plan_only(where: Path, options: Options) -> Plan:
     """What `diagnose` would run, and every byte it would write; nothing is created."""
     run_id = new_id()
-    source = source_of(where, options, run_id)
+    with opened_source(where, options, run_id) as source:
+        return _planned(source, options, run_id)
+
+
+def _planned(source: DiagnosisInput, options: Options, run_id: str) -> Plan:
     size, _ = data_size(source, options)
     workloads = chosen_workloads(source.workloads, options)
     # Where the data will lie is not known before it is written: what only that decides shows when it is run.
@@ -144,11 +210,15 @@ def diagnose_path(where: Path | Stack, options: Options, emit: Emit) -> Report:
     if isinstance(where, Path) and where.suffix == ".toml":
         stack = keep_layers(read_stack(where), options.layers)
         if stack.staged:
+            if options.nodes is not None:
+                why = "its layers were measured before"
+                raise UsageError("cannot use --nodes with", str(where), why, "leave --nodes out")
             return diagnose_stages(where, stack, options.store, options.label)
     run_id = new_id()
     name = where.name if isinstance(where, Stack) else where
     emit(Progress(phase=Phase.SURVEY, message=f"examining what is below {name}"))
-    return _carry_out(source_of(where, options, run_id), options, emit, run_id)
+    with opened_source(where, options, run_id) as source:
+        return _carry_out(source, options, emit, run_id)
 
 
 def diagnose_demo(name: str, options: Options, emit: Emit) -> Report:
@@ -173,6 +243,9 @@ def resume(run_id: str | None, options: Options, emit: Emit) -> Report:
         raise RunFailed("cannot resume", run.id, "it ended before its data was written", "start a new run")
     if demo := demo_of(run.plan.stack.name):
         with demo_source(scenario(demo)) as source:
+            return _carry_out(source, options, emit, run.id, resumed=run)
+    if run.plan.stack.scheduler is not None:
+        with opened_source(run.plan.stack, options, run.id) as source:
             return _carry_out(source, options, emit, run.id, resumed=run)
     return _carry_out(source_again(run, options), options, emit, run.id, resumed=run)
 
@@ -209,7 +282,7 @@ def data_size(source: DiagnosisInput, options: Options) -> tuple[int, bool]:
 
     The user's own kept test file, exported by a server that is running already, is taken as it is, and left.
     """
-    own = read_mark(source.data_path)
+    own = source.mark()
     if own is not None:
         check_size(str(source.data_path), options.size, own.size)
         return own.size, True
@@ -219,7 +292,7 @@ def data_size(source: DiagnosisInput, options: Options) -> tuple[int, bool]:
 def size_of(source: DiagnosisInput, options: Options, resumed: Run | None) -> tuple[int, bool]:
     """Bytes of the test file, and whether it stays when the run is over."""
     if resumed is not None and resumed.data is not None:
-        return resumed.data.size, options.keep or testfile.was_kept(source.data_path)
+        return resumed.data.size, options.keep or source.was_kept()
     size, is_kept = data_size(source, options)
     return size, options.keep or is_kept
 

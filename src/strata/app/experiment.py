@@ -10,9 +10,8 @@ changed cell, right before it is measured; what it brought about is undone when 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -20,11 +19,11 @@ from urllib.parse import urlsplit
 from strata.app.further import fastest_writes
 from strata.app.plan import experiment_plan, experiment_round
 from strata.app.runner import Change
-from strata.engine import Backing, Request, TargetConfig, TargetProcess
+from strata.engine import Request
 from strata.errors import RunFailed, SafetyRefusal, Stopped, StoreError, StrataError
 from strata.model.analysis import Analysis, CellSummary, NoiseFloor
 from strata.model.caching import refusal
-from strata.model.endpoint import Endpoint, address, is_loopback
+from strata.model.endpoint import Endpoint, is_loopback
 from strata.model.experiment import Condition, Experiment, ExperimentRecord, Refusal, Tried
 from strata.model.finding import Diagnosis
 from strata.model.placement import Placement
@@ -56,12 +55,12 @@ def _none(_session: Session, _experiment: Experiment) -> Iterator[Change]:
 
 
 @contextmanager
-def _cold(session: Session, _experiment: Experiment) -> Iterator[Change]:
+def _cold(session: Session, experiment: Experiment) -> Iterator[Change]:
     """This run's own file leaves this machine's memory before each measurement; nothing else does."""
 
     def dropped(request: Request) -> Request:
         try:
-            left = session.place.drop_pages()
+            left = session.place.drop_pages(experiment.layer)
         except OSError as e:
             raise RunFailed("cannot drop the pages of", str(session.place.path), e.strerror or str(e)) from e
         if left > STILL_THERE:
@@ -74,9 +73,9 @@ def _cold(session: Session, _experiment: Experiment) -> Iterator[Change]:
 
 
 @contextmanager
-def _pinned(session: Session, _experiment: Experiment) -> Iterator[Change]:
+def _pinned(session: Session, experiment: Experiment) -> Iterator[Change]:
     """The load's threads on a CPU that they were not told to use; the last one where they were told nothing."""
-    allowed = sorted(os.sched_getaffinity(0))
+    allowed = session.place.cpus(experiment.layer)
     told = session.running().plan.placement
     if told is not None and told.nodes:
         raise Refused("--numa-node already binds the threads")
@@ -99,23 +98,13 @@ def _null_end(session: Session, experiment: Experiment) -> Iterator[Change]:
         raise Refused(f"{experiment.layer} has no server that is reached over a network")
     run = session.running()
     assert run.data is not None
-    backing = Backing(kind="null", size_bytes=run.data.size)
     # Those of one measurement, those of the one before that are not off the books yet, and the one that asks first.
     clients = 2 * max(endpoint.connections, experiment.workload.threads) + 1
-    with ExitStack() as held:
-        for netns in (n.netns for n in run.plan.stack.nodes if n.netns not in (None, endpoint.netns)):
-            config = TargetConfig(
-                tcp=address(host, 0), netns=netns, export="null", backing=backing, max_connections=clients
-            )
-            try:
-                server = held.enter_context(TargetProcess(config))
-            except RunFailed:
-                # The address is another node's.
-                continue
-            other = Endpoint.parse(server.uri(endpoint.connections))
-            yield _to(other.model_copy(update={"netns": endpoint.netns}))
-            return
-    raise Refused("the server's node is not a network namespace of this machine, so Strata cannot start a server there")
+    with session.place.null_end(experiment.layer, run.data.size, clients) as other:
+        if other is None:
+            why = "its node is not a network namespace of this machine, and has not joined as a node"
+            raise Refused(f"Strata cannot start a server beside that of {experiment.layer}: {why}")
+        yield _to(other)
 
 
 def _to(other: Endpoint) -> Change:

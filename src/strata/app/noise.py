@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from strata.app.runner import Runner
-from strata.engine import Timing, prepare_cell, run_cell
+from strata.engine import Timing
 from strata.model.counters import Counter, blockdev
 from strata.model.foreign_io import ForeignIo
 from strata.model.placement import Placement
@@ -29,8 +29,8 @@ def probe_noise(runner: Runner, cell: Cell, seconds: float, placement: Placement
     for repeat in range(REPEATS):
         if runner.stop_requested():
             return None
-        prepared = prepare_cell(runner.request(cell, timing, repeat, placement))
-        result = run_cell(runner.engine, prepared, None, runner.stop_requested)
+        request = runner.request(cell, timing, repeat, placement)
+        result = runner.driver.alone(cell.layer, request, runner.stop_requested)
         bins = [float(i.read.ops + i.write.ops) for i in result.intervals if i.end_ns - i.start_ns > BIN_S * 0.5e9]
         if not result.ops or len(bins) < 3:
             return None

@@ -30,7 +30,7 @@ class Options(Value):
     it. ``layers`` keeps only those of the stack. ``size`` None: chosen from the free space. ``share`` adds a share of
     the same file over loopback. ``only`` or the workloads of ``profile`` replace the default set. ``confirm`` runs the
     experiments. ``engine`` names the load generator. ``trace`` adds a short window with a block trace for
-    each cell.
+    each cell. ``nodes``: the address of a scheduler, on whose nodes the layers of a stack are driven.
     """
 
     screen: bool = False
@@ -58,6 +58,7 @@ class Options(Value):
     store: str | None = Field(default=None, repr=False)
     engine: str = AUTO_ENGINE
     load_seconds: float = 0.5
+    nodes: str | None = None
 
     @property
     def interval(self) -> float:

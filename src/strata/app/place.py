@@ -7,34 +7,50 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from strata.app.driver import Stop
+from strata.app.sampling_scope import joined
 from strata.app.stacks import drop_layers, own_export
+from strata.app.trace import traced
+from strata.discover.chain import devices_of
 from strata.engine import (
     Backing,
+    Engine,
+    Extents,
     Layout,
     Piece,
+    Request,
     Shaping,
     TargetConfig,
     TargetProcess,
+    Timing,
     claim,
-    device_segments,
     drop_pages,
+    file_extents,
     file_segments,
     fill,
+    measure_generator,
+    on_device,
     own_mark,
     probe_remote,
 )
 from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
 from strata.host import testfile
 from strata.host.heldfile import HeldFile
-from strata.host.mark import header_bytes
+from strata.host.mark import Mark, header_bytes
 from strata.host.rawcheck import check_raw_read
-from strata.model.analysis import Remote
-from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.analysis import Generator, Remote
+from strata.model.endpoint import Endpoint, EndpointKind, address
+from strata.model.foreign_io import ForeignIo
+from strata.model.placement import Placement
 from strata.model.plan import HEAD, Segment
 from strata.model.progress import Phase, Progress
 from strata.model.run import DataSet, Run
 from strata.model.stack import Stack
+from strata.model.trace import TraceSummary
+from strata.model.workload import Workload
+from strata.probes.trace import check as check_trace
 
 FILL_SEED_BYTES = 7
 
@@ -76,6 +92,8 @@ class Place:
         self._stats: dict[str, str] = {}
         self._servers: dict[str, TargetConfig] = {}
         self._held: HeldFile | None = None
+        self._mark: Mark | None = None
+        self._extents: Extents | None = None
         self._resources = ExitStack()
 
     def prepare(
@@ -104,7 +122,7 @@ class Place:
         held = self._held = self._resources.enter_context(
             testfile.own(self.path) if there else testfile.new(self.path, size)
         )
-        mark = held.own
+        mark = self._mark = held.own
         if there and expected not in (None, mark.uuid):
             raise another_file(self.path)
         if mark.size != size:
@@ -122,6 +140,33 @@ class Place:
             path=str(self.path), size=size, mark=mark.uuid, segments={}, filled_bytes=filled.write.bytes or size
         )
 
+    def take_file(self, data: DataSet, mark: Mark, extents: Extents | None) -> None:
+        """In place of `prepare_file` where another node has made the file: what that node says of it.
+
+        Where a layer here names the file, it is opened, and has to carry the mark. It is never made, filled or removed.
+        Raises `SafetyRefusal` and `RunFailed`.
+        """
+        self.data, self._mark, self._extents = data, mark, extents
+        if all(layer.target.kind is not EndpointKind.FILE for layer in self.stack.layers):
+            return
+        held = self._resources.enter_context(testfile.look(self.path, lock=False))
+        if held.mark != mark:
+            why = f"it does not carry the mark of this run's test file, {mark.uuid}"
+            raise SafetyRefusal("will not use", str(self.path), why, "name the same file on every node")
+        self._held = held
+
+    def map_file(self, fs_kind: str) -> Extents:
+        """Where the blocks of the file lie on the device below it, by what its file system says."""
+        if self._extents is None:
+            self._extents = file_extents(Path(self._file.opened), fs_kind, name=self.path)
+        return self._extents
+
+    @property
+    def mark(self) -> Mark:
+        """The mark of this run's test file."""
+        assert self._mark is not None, "prepare_file comes first"
+        return self._mark
+
     def place_layers(self, fs_kind: str) -> None:
         """Start own servers, map the raw layer, and show for each layer that it reaches the same data.
 
@@ -131,7 +176,8 @@ class Place:
         assert self.data is not None, "prepare_file comes first"
         identity: dict[str, str] = {}
         segments: dict[str, tuple[Segment, ...]] = {}
-        file_list = file_segments(self.data.size)
+        # Blocks that all layers can use, where the nodes of the others have been told them.
+        file_list = file_segments(self.data.size) if self._extents is None else self._extents.file
         for layer in self.stack.layers:
             target = self.stack.endpoint_of(layer)
             if target.kind is EndpointKind.BLOCK:
@@ -199,8 +245,9 @@ class Place:
         """Whether nothing is written at the layer: what lies on a raw device is not all ours."""
         return self._endpoints[layer].kind is EndpointKind.BLOCK
 
-    def drop_pages(self) -> float:
-        """This run's own file leaves the page cache of this machine; the share of its pages that stayed. `OSError`."""
+    def drop_pages(self, _layer: str) -> float:
+        """This run's own file leaves the page cache of the machine from which the layer is driven; the share of its
+        pages that stayed. `OSError`."""
         assert self.data is not None
         return drop_pages(self._file.opened, self.data.size)
 
@@ -217,10 +264,14 @@ class Place:
         try:
             check_raw_read(device)
         except StrataError as e:
-            return Layout(file=file_segments(self.data.size), device=None, reason=e.why)
-        return device_segments(Path(self._file.opened), device, fs_kind, name=self.path)
+            file = file_segments(self.data.size) if self._extents is None else self._extents.file
+            return Layout(file=file, device=None, reason=e.why)
+        return on_device(self.map_file(fs_kind), device)
 
     def _start(self, layer: str, export: str, endpoint: Endpoint) -> Endpoint:
+        if self._held is None:
+            why = f"{self.path} is on another node, and Strata serves a file only where it is"
+            raise UsageError("cannot start the server of layer", layer, why, "name the node that has the file")
         backing = Backing(
             kind="file", path=str(self.path), fd=self._file.fd, read_only=not self.writes, direct=self.direct
         )
@@ -254,9 +305,53 @@ class Place:
         with TargetProcess(config.model_copy(update={"shape": shape, "stats": None})) as server:
             yield Endpoint.parse(server.uri(there.connections)).model_copy(update={"netns": there.netns})
 
+    @contextmanager
+    def null_end(self, layer: str, size: int, clients: int) -> Iterator[Endpoint | None]:
+        """A server that stores nothing on the node that the layer's own server is on, which must be a network namespace
+        of this machine; None where it is none."""
+        endpoint = self.endpoint(layer)
+        host = urlsplit(endpoint.uri).hostname or ""
+        backing = Backing(kind="null", size_bytes=size)
+        with ExitStack() as held:
+            for netns in (n.netns for n in self.stack.nodes if n.netns not in (None, endpoint.netns)):
+                config = TargetConfig(
+                    tcp=address(host, 0), netns=netns, export="null", backing=backing, max_connections=clients
+                )
+                try:
+                    server = held.enter_context(TargetProcess(config))
+                except RunFailed:
+                    # The address is another node's.
+                    continue
+                other = Endpoint.parse(server.uri(endpoint.connections))
+                yield other.model_copy(update={"netns": endpoint.netns})
+                return
+            yield None
+
+    def cpus(self, _layer: str) -> tuple[int, ...]:
+        """Those that the process which drives the layer may use."""
+        return tuple(sorted(os.sched_getaffinity(0)))
+
+    def generator(
+        self, engine: Engine, workloads: tuple[Workload, ...], timing: Timing, placement: Placement | None
+    ) -> tuple[Generator, tuple[ForeignIo, ...]]:
+        """The load generator alone, and what the devices of all layers did meanwhile."""
+        from strata.app.noise import with_foreign_io
+
+        there = [self.endpoint(layer.name) for layer in self.stack.layers if layer.name not in self.dropped]
+        devices = joined(devices_of(endpoint) for endpoint in there).devices
+        return with_foreign_io(devices, lambda: measure_generator(engine, workloads, timing, placement))
+
+    def check_trace(self) -> None:
+        """Raises `RunFailed` where requests cannot be traced."""
+        check_trace(str(self.path))
+
+    def traced(self, engine: Engine, _layer: str, request: Request, stop_requested: Stop) -> tuple[TraceSummary, ...]:
+        """A short window with a trace of the devices below the layer."""
+        return traced(engine, request, self.path, stop_requested)
+
     def _same_remote(self, layer: str, endpoint: Endpoint) -> str:
         self.remotes += (probe_remote(layer, endpoint),)
-        mine = self._file.own
+        mine = self.mark
         there, why = claim(endpoint)
         if there is None or there != mine:
             raise SafetyRefusal(

@@ -13,79 +13,26 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from strata import units
 from strata.app.circumstances import environment
+from strata.app.driver import Driver, Hear, Here
 from strata.app.sampling_scope import SamplingScope
-from strata.engine import Engine, Piece, Request, Timing, prepare_cell, run_cell
+from strata.engine import Engine, Piece, Request, Timing
 from strata.engine.cell import Prepared
 from strata.errors import RunFailed
 from strata.host.clock import now_unix_ns
-from strata.host.proc import Sys
 from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
 from strata.model.precondition import Preconditioned
 from strata.model.progress import Glance, Phase, Progress
-from strata.model.result import CellResult, EngineResult, Interval, ServerTimes
+from strata.model.result import CellResult, Interval
 from strata.model.run import Label, Run, RunStatus
-from strata.probes import Sampler
-from strata.probes.processes import Processes
-from strata.probes.target import ask, between
 from strata.run.execute import Finish, Strategy, execute
 from strata.run.judge import result_of
 
 if TYPE_CHECKING:
     from strata.store import Store
 
-INTERVAL_S, LEAST_S, SAMPLES = 0.25, 0.1, 4
-"""Between two samples, and of a short measurement so many at least, as far as the least interval allows it."""
-
-
-def run_sampled(
-    engine: Engine,
-    prepared: Prepared,
-    sampling: SamplingScope,
-    on_interval: Callable[[Interval, Glance], None],
-    stop_requested: Callable[[], bool],
-    processes: Processes | None = None,
-) -> tuple[EngineResult, dict[str, Any]]:
-    """Measure, and read the counters of ``sampling`` meanwhile; each interval comes with a glance at them. What was
-    counted, and what could not be, comes as fields of `CellResult`.
-
-    ``processes``: what is known of this machine's, where several are measured one after the other.
-
-    Raises what the engine raises; the counters are closed either way.
-    """
-    timing = prepared.request.timing
-    interval_s = min(INTERVAL_S, max(LEAST_S, (timing.ramp_s + timing.runtime_s) / SAMPLES))
-    sampler = Sampler(sampling.devices, interval_s, paths=sampling.paths, nodes=sampling.nodes, processes=processes)
-    before = _server(sampling)
-    sampler.start()
-    try:
-        result = run_cell(engine, prepared, lambda i: on_interval(i, sampler.glance()), stop_requested)
-    finally:
-        counters = sampler.stop()
-    server, under = _grown(before, _server(sampling)), sampling.under
-    beside = {"counters": counters, "absent": sampler.absent, "server": server}
-    return result, beside | {"devices": under.devices, "carriers": under.carriers}
-
-
-def _server(sampling: SamplingScope) -> dict[str, object] | None:
-    try:
-        return None if sampling.stats is None else ask(sampling.stats, times=True)
-    except OSError:
-        return None
-
-
-def _grown(before: dict[str, object] | None, after: dict[str, object] | None) -> ServerTimes | None:
-    if before is None or after is None:
-        return None
-    found = between(before, after)
-    if not found:
-        return None
-    return ServerTimes(source="target", read=found.get("read"), write=found.get("write"))
-
-
 Emit = Callable[[Progress], None]
 Change = Callable[[Request], Request]
-Hear = Callable[[Interval, Glance], None]
 
 
 class Site(Protocol):
@@ -108,7 +55,8 @@ class Site(Protocol):
 class Runner:
     """One run. ``store`` None: nothing is kept before its end, and whoever has it measured keeps it then.
 
-    ``sampling`` says what is sampled beside the cells of a layer.
+    ``sampling`` says what is sampled beside the cells of a layer that this process drives; ``driver`` is what drives
+    them where that is not so.
     """
 
     def __init__(
@@ -119,13 +67,14 @@ class Runner:
         sampling: Callable[[str], SamplingScope],
         emit: Emit = lambda _: None,
         stop_requested: Callable[[], bool] = lambda: False,
+        driver: Driver | None = None,
     ) -> None:
         self.site, self.engine = site, engine
-        self.stop_requested, self._sampling = stop_requested, sampling
+        self.driver = driver or Here(engine, sampling)
+        self.stop_requested = stop_requested
         self.run: Run | None = None
         self._store, self._tell = store, emit
         self._ends_at: float | None = None
-        self._processes = Processes(Sys())
         self._kept: dict[int, CellResult] | None = {} if store is None else None
 
     def emit(self, progress: Progress) -> None:
@@ -202,12 +151,11 @@ class Runner:
         if cell.workload.rw.writes:
             self.site.check_still_ours(cell.layer)
         request = self.request(cell, timing, step.round, placement)
-        return prepare_cell(change(request) if change is not None and step.changed else request)
+        return self.driver.ready(cell.layer, change(request) if change is not None and step.changed else request)
 
     def measure_cell(self, step: Step, cell: Cell, prepared: Prepared, hear: Hear) -> CellResult:
         """One step, with the counters of all nodes beside it. Raises what the engine raises."""
-        sampling = self._sampling(cell.layer)
-        result, beside = run_sampled(self.engine, prepared, sampling, hear, self.stop_requested, self._processes)
+        result, beside = self.driver.measured(cell.layer, prepared, hear, self.stop_requested)
         return result_of(step, cell, result, **beside)
 
     def request(self, cell: Cell, timing: Timing, index: int, placement: Placement | None) -> Request:

@@ -63,7 +63,7 @@ def sampling_scope_of(
     ports = ports_of(endpoints.values())
     named = [n for n in stack.nodes if n.netns or n.smb_conf or n.counters]
     # Asking a Samba server takes a program that is started anew: only where the layer's requests pass one.
-    over = _over_smb(stack, endpoints, layer)
+    over = over_smb(stack, endpoints, layer)
     there = (
         ProbedNode(name=n.name, netns=n.netns, ports=ports, smb_conf=n.smb_conf if over else None, url=n.counters)
         for n in named
@@ -72,7 +72,7 @@ def sampling_scope_of(
     return replace(found, paths=tuple(paths), nodes=(ProbedNode(ports=ports), *there))
 
 
-def _over_smb(stack: Stack, endpoints: Mapping[str, Endpoint], layer: str) -> bool:
+def over_smb(stack: Stack, endpoints: Mapping[str, Endpoint], layer: str) -> bool:
     """Whether the layer's requests may pass an SMB server: its own, or that of a layer it stands on."""
     mine = stack.layer(layer)
     return any(_at_smb(endpoints.get(one.name)) for one in (mine, *stack.stands_on(mine)))

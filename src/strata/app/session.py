@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 from strata.app.circumstances import remarks
 from strata.app.earlier import earlier_noise, noise_place, remembered_of
 from strata.app.further import Budget, add_rounds
-from strata.app.noise import probe_noise, with_foreign_io
+from strata.app.noise import probe_noise
 from strata.app.options import Options
 from strata.app.plan import plan_of, refused_cells
 from strata.app.precondition import said_of, write_until_steady
 from strata.app.runner import Change, Emit, Runner, check_layers, check_resumable, rates, run_of
-from strata.app.sampling_scope import SamplingScope, joined, sampling_scope_of
+from strata.app.sampling_scope import SamplingScope, sampling_scope_of
 from strata.app.signals import caught
-from strata.app.trace import traced
-from strata.discover.chain import devices_of
-from strata.engine import Timing, engine_for, measure_generator
+from strata.engine import Timing, engine_for
 from strata.errors import RunFailed
 from strata.model import histogram
 from strata.model.analysis import Analysis
@@ -29,7 +27,6 @@ from strata.model.run import NoiseProbe, Run, RunStatus
 from strata.model.stack import Stack
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
-from strata.probes.trace import check as check_trace
 from strata.run.execute import Finish
 from strata.run.judge import done_orders, result_of
 from strata.run.machine import RunMachine
@@ -61,7 +58,8 @@ class Session(Runner):
         engine = engine_for(run.environment.engine["name"] if run else options.engine, ends, placement)
         # Asked before anything is written: an engine that is not installed shows here.
         self._identity = engine.identity()
-        super().__init__(self.place, engine, store, self._watched, emit, lambda: caught() is not None)
+        driver = source.driver(self.place)
+        super().__init__(self.place, engine, store, self._watched, emit, lambda: caught() is not None, driver)
         self.run = run
 
     def __enter__(self) -> Session:
@@ -74,7 +72,7 @@ class Session(Runner):
         """Data, servers, the generator's own ceiling and the plan; the run is in the store from here on."""
         if self.options.trace:
             # Before anything is written.
-            check_trace(str(self.place.path))
+            self.place.check_trace()
         resumed = self.run
         kind = self.survey.file_system.kind
         stack = self.place.prepare(size, kind, self.emit, keep=self.options.keep, resumed=resumed)
@@ -82,12 +80,8 @@ class Session(Runner):
         check_resumable(resumed, self._identity)
         plan = resumed.plan if resumed else self._plan(stack, run_id, size)
         self.emit(Progress(phase=Phase.GENERATOR, message="measuring the load generator alone"))
-        devices = joined(devices_of(self.place.endpoint(x.name)) for x in plan.stack.layers).devices
-        generator, foreign = with_foreign_io(
-            devices,
-            lambda: measure_generator(self.engine, plan.workloads, GENERATOR_TIMING, plan.placement),
-        )
-        place = noise_place(plan.stack.layers[0].target, all(w.direct for w in plan.workloads))
+        generator, foreign = self.place.generator(self.engine, plan.workloads, GENERATOR_TIMING, plan.placement)
+        place = self._noise_place(plan)
         run = run_of(
             plan,
             self._identity,
@@ -226,13 +220,20 @@ class Session(Runner):
             error = None
             try:
                 request = self.request(cell, _timing(run.plan), 0, run.plan.placement)
-                traces = traced(self.engine, request, self.place.path, self.stop_requested)
+                traces = self.place.traced(self.engine, cell.layer, request, self.stop_requested)
             except RunFailed as e:
                 error = e.headline
                 said.append(f"not traced: {cell.layer}, {cell.workload.label}: {error}")
             step = Step(order=FIRST_TRACE + index, round=0, cell=cell.key, kind=StepKind.TRACE)
             self.commit(result_of(step, cell, error=error, traces=traces))
         return said
+
+    def _noise_place(self, plan: Plan) -> str:
+        """Where the noise of the lowest layer belongs to; one that another node drives is known by that node."""
+        lowest, direct = plan.stack.layers[0], all(w.direct for w in plan.workloads)
+        if plan.stack.scheduler is None or lowest.node is None:
+            return noise_place(lowest.target, direct)
+        return " · ".join((lowest.node, lowest.target.uri, "direct" if direct else "buffered"))
 
     def _watched(self, layer: str) -> SamplingScope:
         stack = self.running().plan.stack

@@ -7,7 +7,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from strata.app.naming import missing
-from strata.errors import UsageError, choices
+from strata.errors import SafetyRefusal, UsageError, choices
+from strata.host import ownership
 from strata.host.netns import may_be
 from strata.host.untrusted import WORDS_MOST, read_text
 from strata.model.endpoint import Endpoint, EndpointKind, is_loopback
@@ -63,6 +64,13 @@ def read_stack(path: Path) -> Stack:
         if node.netns is not None and not may_be(node.netns):
             why = f"{node.netns}, the netns of node {node.name!r}, is not a network namespace"
             raise UsageError("cannot use the stack file", str(path), why, "ip netns list shows those that exist")
+    if stack.scheduler_netns is not None and not may_be(stack.scheduler_netns):
+        why = f"its scheduler_netns, {stack.scheduler_netns}, is not a network namespace"
+        raise UsageError("cannot use the stack file", str(path), why, "ip netns list shows those that exist")
+    if stack.scheduler is not None and not stack.scheduler.startswith("tls://") and ownership.of_others(path):
+        # Whoever answers a plain connection can run code here: another user must not say where it leads.
+        why = f"it names a scheduler without certificates, {stack.scheduler}, and other users can write to the file"
+        raise SafetyRefusal("will not use the stack file", str(path), why, f"--nodes {stack.scheduler}, if it is yours")
     return stack
 
 

@@ -43,11 +43,24 @@ def survey_path(path: Path | Stack, load_seconds: float = 0.5) -> Survey:
     return found.model_copy(update={"notices": (*found.notices, *far)})
 
 
-def compare_surveys(where: Sequence[Path]) -> ComparedSurveys:
+def compare_surveys(where: Sequence[Path], nodes: str | None = None) -> ComparedSurveys:
     """Of two or more: documents of ``strata survey --json`` (``.json``), and paths of this machine, surveyed now.
 
-    Raises `UsageError` for fewer than two, and for a document of something else.
+    With ``nodes``, the address of a scheduler, or of one stack file that names its own: the nodes of that stack, each
+    surveyed by itself now. Raises `UsageError` for fewer than two, and for a document of something else.
     """
+    stack = read_stack(where[0]) if len(where) == 1 and where[0].suffix == ".toml" else None
+    if nodes is not None and stack is None:
+        why = "the nodes of one stack file are surveyed"
+        raise UsageError("cannot use --nodes with", ", ".join(map(str, where)), why, "give the stack file alone")
+    if stack is not None and nodes is not None:
+        stack = stack.model_copy(update={"scheduler": nodes, "scheduler_netns": None})
+    if stack is not None and stack.scheduler is not None:
+        # Here: the cluster's library takes more than a second to load.
+        from strata.analyse.platform import compare_surveys as compared
+        from strata.app.driven.opening import surveyed
+
+        return compared(surveyed(stack))
     if len(where) < 2:
         raise UsageError(
             "cannot compare surveys:", f"{len(where)} given", "two or more nodes are compared",

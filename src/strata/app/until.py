@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from strata import units
-from strata.app.runner import Hear
+from strata.app.driver import Hear
 from strata.engine import Timing
 from strata.errors import UsageError
 from strata.model.analysis import CellSummary

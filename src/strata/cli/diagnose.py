@@ -42,6 +42,10 @@ def diagnose(
     trace: common.Trace = False,
     confirm: Annotated[bool, typer.Option(help="Run experiments that could refute the verdict.")] = True,
     budget: common.Confirming = None,
+    nodes: Annotated[
+        str | None,
+        typer.Option(help="Drive each layer of a stack file from its node of this scheduler, e.g. tls://host:8786."),
+    ] = None,
 ) -> int:
     """Measure every layer below WHERE with the same workload on the same data, and name what limits it."""
     from strata.app import diagnose as use_case
@@ -57,6 +61,7 @@ def diagnose(
     chosen = options(
         placed, timed, layered, _unsaid(layered, timed, demo=demo is not None), **asked.workloads,
         budget_s=common.seconds(budget), store=output.store, confirm=confirm, trace=trace, label=kept.label,
+        nodes=nodes,
     )  # fmt: skip
     check_budget(chosen)
     if demo is None:

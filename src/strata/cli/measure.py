@@ -104,7 +104,7 @@ def measure(
     if not is_endpoint(where):
         chosen = options(
             placed, timed, layered, store=output.store, confirm=False, label=kept.label, trace=trace,
-            only=(workload,) if words.rw is not None else listed,
+            only=(workload,) if words.rw is not None else listed, nodes=several.nodes,
         )  # fmt: skip
         output.measured(partial(diagnose_path, Path(where), chosen))
         return Exit.FINE

@@ -32,6 +32,13 @@ def survey(
     markdown: Annotated[
         Path | None, typer.Option(help="With --compare: write the differences as Markdown to this file.")
     ] = None,
+    nodes: Annotated[
+        str | None,
+        typer.Option(
+            help="With --compare and one stack file: survey its nodes that have joined this scheduler, e.g. "
+            "tls://host:8786."
+        ),
+    ] = None,
     write: Annotated[Path | None, typer.Option(help="Write a draft of the stack file for this path.")] = None,
 ) -> None:
     """Show device chain, file system, caches, paths, health, CPUs, cards, limits and load under PATH, with warnings."""
@@ -42,7 +49,7 @@ def survey(
 
     tables.SURVEY.check(context, tables.COMPARED if compare else tables.SURVEYED)
     if compare:
-        _compare(where or [], markdown, json)
+        _compare(where or [], nodes, markdown, json)
         return
     if len(where or ()) > 1:
         raise UsageError("cannot survey", str((where or [])[1]), "one path is surveyed at a time", "or add --compare")
@@ -59,14 +66,14 @@ def survey(
         out(survey_text(found, common.width(), common.color(), verbose))
 
 
-def _compare(where: list[Path], markdown: Path | None, json: bool) -> None:
+def _compare(where: list[Path], nodes: str | None, markdown: Path | None, json: bool) -> None:
     from strata.app import outputs
     from strata.app import survey as app_survey
     from strata.report.survey_compare_text import survey_compare_markdown, survey_compare_text
 
     if markdown is not None:
         outputs.check_output(markdown)
-    found = app_survey.compare_surveys(where)
+    found = app_survey.compare_surveys(where, nodes)
     if markdown is not None:
         outputs.write_output(markdown, survey_compare_markdown(found))
     common.show(found, survey_compare_text, json)

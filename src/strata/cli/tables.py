@@ -71,9 +71,9 @@ def _measure() -> Usages:
             (DIRECTORY, WORDS): layers | {"share"} | WORKLOAD,
             (DIRECTORY, JOB): layers | _names("share job"),
             (DIRECTORY, MATRIX): matrix | _names("share layers"),
-            (STACK, USUAL): layers,
-            (STACK, WORDS): layers | WORKLOAD,
-            (STACK, JOB): layers | {"job"},
+            (STACK, USUAL): layers | {"nodes"},
+            (STACK, WORDS): layers | WORKLOAD | {"nodes"},
+            (STACK, JOB): layers | _names("job nodes"),
             (STACK, MATRIX): matrix | {"layers"},
             (RESUME, LAYERS): resumed,
             (RESUME, MATRIX): resumed | {"destructive"},
@@ -98,7 +98,7 @@ def _everywhere(places: dict[str, frozenset[str]], cells: dict[str, frozenset[st
 def _diagnose() -> Usages:
     takes = SHOWN | KEPT | PLACED | LAYERED | _names("keep trace confirm budget")
     demo = (takes | {"demo"}) - _names("where size layers keep trace")
-    return Usages(_everywhere({DIRECTORY: takes | {"share"}, STACK: takes, DEMO: demo}, CHOSEN))
+    return Usages(_everywhere({DIRECTORY: takes | {"share"}, STACK: takes | {"nodes"}, DEMO: demo}, CHOSEN))
 
 
 def _plan() -> Usages:
@@ -156,7 +156,7 @@ TRACE = Usages({(LIVE,): _names("where command seconds max_events save json"), (
 CHECKED = Usages({(FIGURES,): _names("what column plan strict json"), (STORED,): _names("what strict json store")})
 
 SURVEY = Usages({
-    (SURVEYED,): _names("where json verbose write"), (COMPARED,): _names("where compare json markdown"),
+    (SURVEYED,): _names("where json verbose write"), (COMPARED,): _names("where compare json markdown nodes"),
 })  # fmt: skip
 
 SWEEP, TABLE = "a sweep", "--table"

@@ -6,7 +6,7 @@ from strata.engine import remote_file
 from strata.engine.cell import Prepared, drop_pages, prepare_cell, run_cell
 from strata.engine.generator import measure_generator
 from strata.engine.job import Piece, Timing, build_job
-from strata.engine.layout import Layout, device_segments, file_segments
+from strata.engine.layout import Extents, Layout, device_segments, file_extents, file_segments, on_device
 from strata.engine.native import build_info, fill, run_job
 from strata.engine.port import Engine, Request
 from strata.engine.registry import AUTO as AUTO_ENGINE
@@ -21,6 +21,7 @@ __all__ = [
     "PATIENCE_NS",
     "Backing",
     "Engine",
+    "Extents",
     "Layout",
     "Piece",
     "PlantedFault",
@@ -38,9 +39,11 @@ __all__ = [
     "drop_pages",
     "engine_for",
     "engine_of",
+    "file_extents",
     "file_segments",
     "fill",
     "measure_generator",
+    "on_device",
     "own_mark",
     "prepare_cell",
     "probe_remote",

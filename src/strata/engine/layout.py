@@ -7,6 +7,7 @@ The first `HEAD` bytes carry the file's mark and are never part of a workload.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import mmap
 import os
@@ -38,6 +39,21 @@ def file_segments(size: int) -> tuple[Segment, ...]:
     return (Segment(start=HEAD, length=size - HEAD, target=HEAD),)
 
 
+class BlockSample(Value):
+    """A block of the file: where it is in the file and on the device, and the digest of what the file holds there."""
+
+    file_at: int
+    device_at: int
+    digest: str
+
+
+class Extents(Layout):
+    """Where the file says that its blocks are, before any device was compared, and samples to compare one with."""
+
+    name: str
+    samples: tuple[BlockSample, ...] = ()
+
+
 def device_segments(path: Path, device: str, fs_kind: str, *, name: Path | None = None) -> Layout:
     """The file's extents on `device`, with proof: sampled blocks read raw equal the file's.
 
@@ -46,13 +62,22 @@ def device_segments(path: Path, device: str, fs_kind: str, *, name: Path | None 
     Reads only. Where mapping is impossible, `device` of the result is None and `reason` says why.
     Raises `RunFailed` when the mapping exists and the data differ: then the layers are not the same data.
     """
-    whole = file_segments(path.stat().st_size)
+    return on_device(file_extents(path, fs_kind, name=name), device)
+
+
+def file_extents(path: Path, fs_kind: str, *, name: Path | None = None) -> Extents:
+    """The first half of `device_segments`, on the machine that has the file."""
+    called, end = str(name or path), path.stat().st_size
+    whole = file_segments(end)
+
+    def none(file: tuple[Segment, ...], reason: str) -> Extents:
+        return Extents(file=file, device=None, reason=reason, name=called)
+
     if fs_kind not in MAPPED:
-        return Layout(file=whole, device=None, reason=f"{fs_kind} does not map a file to offsets of one device")
+        return none(whole, f"{fs_kind} does not map a file to offsets of one device")
     extents = json.loads(_core.fiemap(str(path)))["extents"]
     if bad := sorted({f for e in extents for f in e["flags"]} & UNMAPPABLE):
-        return Layout(file=whole, device=None, reason=f"the file has extents that are {', '.join(bad)}")
-    end = path.stat().st_size
+        return none(whole, f"the file has extents that are {', '.join(bad)}")
     file_list, device_list = [], []
     for extent in extents:
         start, stop = max(extent["logical"], HEAD), min(extent["logical"] + extent["length"], end)
@@ -61,28 +86,48 @@ def device_segments(path: Path, device: str, fs_kind: str, *, name: Path | None 
             file_list.append(Segment(start=start, length=stop - start, target=start))
             device_list.append(Segment(start=start, length=stop - start, target=physical))
     if sum(s.length for s in file_list) != end - HEAD:
-        return Layout(file=whole, device=None, reason="the file has holes")
+        return none(whole, "the file has holes")
     try:
-        _compare(path, device, device_list, name or path)
-    except PermissionError:
-        return Layout(file=tuple(file_list), device=None, reason=f"this user has no permission to read {device}")
+        samples = _sampled(path, device_list)
     except OSError as e:
-        return Layout(file=tuple(file_list), device=None, reason=f"reading {device} failed: {e.strerror}")
-    return Layout(file=tuple(file_list), device=tuple(device_list))
+        return none(tuple(file_list), f"reading {called} failed: {e.strerror}")
+    return Extents(file=tuple(file_list), device=tuple(device_list), name=called, samples=samples)
 
 
-def _compare(path: Path, device: str, segments: list[Segment], name: Path) -> None:
+def on_device(extents: Extents, device: str) -> Layout:
+    """The second half of `device_segments`, on a machine that has the device."""
+    if extents.device is None:
+        return Layout(file=extents.file, device=None, reason=extents.reason)
+    try:
+        _compare(extents, device)
+    except PermissionError:
+        return Layout(file=extents.file, device=None, reason=f"this user has no permission to read {device}")
+    except OSError as e:
+        return Layout(file=extents.file, device=None, reason=f"reading {device} failed: {e.strerror}")
+    return Layout(file=extents.file, device=extents.device)
+
+
+def _sampled(path: Path, segments: list[Segment]) -> tuple[BlockSample, ...]:
     step = max(1, len(segments) // 8)
-    for segment in segments[::step]:
-        through_file = _read_direct(str(path), segment.start)
-        raw = _read_direct(device, segment.target)
-        if through_file != raw:
+    return tuple(
+        BlockSample(file_at=s.start, device_at=s.target, digest=_digest(_read_direct(str(path), s.start)))
+        for s in segments[::step]
+    )
+
+
+def _compare(extents: Extents, device: str) -> None:
+    for sample in extents.samples:
+        if _digest(_read_direct(device, sample.device_at)) != sample.digest:
             raise RunFailed(
                 "the raw device does not hold the data of the file",
-                f"({device} at byte {segment.target}, {name} at byte {segment.start})",
+                f"({device} at byte {sample.device_at}, {extents.name} at byte {sample.file_at})",
                 "the file system does not place data where it reports",
                 "leave out the raw layer: --layers 'file system,share'",
             )
+
+
+def _digest(block: bytes) -> str:
+    return hashlib.sha256(block).hexdigest()
 
 
 def _read_direct(path: str, offset: int, length: int = 4096) -> bytes:

@@ -64,6 +64,8 @@ class NativeEngine:
             placement=request.placement,
             more=request.more,
         )
+        if request.lease_s is not None:
+            job["lease_ns"] = round(request.lease_s * units.NS_PER_S)
         result = run_job(job, on_interval, stop_requested, with_interval=request.timing.stop_with_interval)
         return result.model_copy(update={"engine": {"name": self.name, **result.engine}})
 

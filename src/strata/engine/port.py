@@ -37,6 +37,8 @@ class Request(Value):
     """Where the threads run; None: where the scheduler puts them."""
     more: tuple[Piece, ...] = ()
     """The targets after the first, one for each further share of the workload, all of the first one's kind."""
+    lease_s: float | None = None
+    """A load of Strata's own engine that is not looked at for so long stops by itself; None: it goes on."""
 
     @property
     def pieces(self) -> tuple[Piece, ...]:

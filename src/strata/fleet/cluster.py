@@ -7,13 +7,13 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
 
 from strata import __version__
-from strata.errors import RunFailed, choices
+from strata.errors import RunFailed, StrataError, choices
 from strata.fleet import calling, clocks, doors, identity
 from strata.fleet.background import Background
 from strata.fleet.call import Call, outcome, packed
@@ -22,6 +22,8 @@ from strata.model.nodes import ClockOffset, Lost, NodeInfo
 
 T = TypeVar("T")
 
+LOOK_S = 0.1
+"""How often whoever waits for calls is asked whether something is to be done meanwhile."""
 MESSAGES_HELD = 100_000
 """Messages that wait for `Cluster.at_once`'s caller; what is more is left out."""
 
@@ -87,11 +89,33 @@ class Cluster:
 
         Raises what the function raised where that is an error of Strata's, `NodeLost`, or `RunFailed`.
         """
-        made = Call.of(function, *args)
-        given = self._carried({node: made}, deadline_s, ignored, once=False)[node]
-        if isinstance(given, Lost):
-            raise NodeLost("cannot ask node", node, given.why, f"look at the nodes: strata node list {self.address}")
-        return outcome(given)  # type: ignore[no-any-return]
+        given = self.each({node: Call.of(function, *args)}, deadline_s)[node]
+        if isinstance(given, StrataError):
+            raise given
+        return given
+
+    def each(
+        self,
+        calls: Mapping[str, Call[T]],
+        deadline_s: float = 30.0,
+        on_message: Callable[[str, dict[str, Any]], None] = ignored,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> dict[str, T | StrataError]:
+        """As `ask`, of several nodes together; what `ask` would raise of a node stands in the place of its result.
+
+        ``meanwhile`` is called in this thread about ten times a second until then.
+        """
+        found: dict[str, T | StrataError] = {}
+        for node, given in self._carried(calls, deadline_s, on_message, once=False, meanwhile=meanwhile).items():
+            if isinstance(given, Lost):
+                hint = f"look at the nodes: strata node list {self.address}"
+                found[node] = NodeLost("cannot ask node", node, given.why, hint)
+                continue
+            try:
+                found[node] = outcome(given)
+            except StrataError as e:
+                found[node] = e
+        return found
 
     def at_once(
         self,
@@ -150,6 +174,7 @@ class Cluster:
         on_message: Callable[[str, dict[str, Any]], None],
         *,
         once: bool,
+        meanwhile: Callable[[], None] | None = None,
     ) -> dict[str, bytes | Lost]:
         told: SimpleQueue[tuple[str, dict[str, Any]] | None] = SimpleQueue()
         given = {node: packed(call) for node, call in calls.items()}
@@ -161,9 +186,16 @@ class Cluster:
         future = self._background.start(self._carry(given, deadline_s, take, once))
         future.add_done_callback(lambda _: told.put(None))
         try:
-            while (message := told.get()) is not None:
+            while True:
+                try:
+                    message = told.get(timeout=None if meanwhile is None else LOOK_S)
+                except Empty:
+                    assert meanwhile is not None
+                    meanwhile()
+                    continue
+                if message is None:
+                    return future.result()
                 on_message(*message)
-            return future.result()
         except BaseException:
             future.cancel()
             raise

@@ -149,6 +149,12 @@ def _only_we_are_in(group: int) -> bool:
     return (group == 0 or found.gr_name == me) and not set(found.gr_mem) - {me, "root"}
 
 
+def of_others(path: Path) -> bool:
+    """Whether what lies there belongs to, or may be written to by, a user whom we do not trust."""
+    found = path.stat()
+    return found.st_uid not in _trusted() or _others_write(found)
+
+
 def _name(uid: int) -> str:
     try:
         return pwd.getpwuid(uid).pw_name

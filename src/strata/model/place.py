@@ -18,7 +18,8 @@ OWN_SERVER = "127.0.0.1:0/"
 def identity_of(run: Run, layer_name: str) -> str:
     """``host · stack · file:/mnt/data``: the test file's own name holds the run's id and is left out.
 
-    Figures of another load generator are another measurement, so its name is added.
+    Figures of another load generator are another measurement, so its name is added; those of a layer that is driven
+    from its own node are, too.
     """
     engine = str(run.environment.engine.get("name", OWN_ENGINE))
     return identity(run.environment.hostname, run.plan.stack, layer_name, engine)
@@ -30,6 +31,8 @@ def identity(hostname: str, stack: Stack, layer_name: str, engine: str) -> str:
     layer = layers.get(layer_name)
     where = "" if layer is None else _where(layer)
     other = () if engine == OWN_ENGINE else (engine,)
+    if stack.scheduler is not None and layer is not None and layer.node is not None:
+        other = (*other, f"driven by {layer.node}")
     return BETWEEN.join((hostname, stack.name, where, *other))
 
 

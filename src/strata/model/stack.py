@@ -145,13 +145,16 @@ class Stack(Value):
     ``stages``: the layers cannot be there at once, so each is measured by itself, and its newest run in the store is
     its measurement where it names none. ``anchor``: an endpoint that is measured in every stage, so that what changed
     between them is known. ``may_differ``: what the environments of two stages may differ in, and be compared
-    nevertheless.
+    nevertheless. ``scheduler``: each layer is driven from its own node, by the process that has joined there under the
+    node's name; ``scheduler_netns``: the network namespace of this machine from which it is reached.
     """
 
     name: str
     stages: bool = sparse(False)
     anchor: Bare = sparse(None)
     may_differ: tuple[Name, ...] = sparse((), max_length=LAYERS_MOST)
+    scheduler: Annotated[str | None, Field(max_length=300)] = sparse(None)
+    scheduler_netns: Annotated[str | None, Field(max_length=4096)] = sparse(None)
     nodes: tuple[Node, ...] = Field(default=(), max_length=LAYERS_MOST)
     layers: tuple[Layer, ...] = Field(max_length=LAYERS_MOST)
 

@@ -1,0 +1,335 @@
+"""What a node does for one run, from its first call to its last: `hold` is that time, `carry` everything within it.
+
+What a run makes on a node lives in `Held`: the place of its layers with the open test file, its servers, the sampler.
+`hold` closes it at the latest when nobody waits for the run any more, or the node's scheduler is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from strata.app.driven.words import DataThere, FileThere, LayersThere, MeasuredThere, NodeTask, SampledThere
+from strata.app.driver import run_sampled
+from strata.app.noise import with_foreign_io
+from strata.app.place import Place
+from strata.app.sampling_scope import SamplingScope
+from strata.app.trace import traced
+from strata.discover.chain import devices_of
+from strata.discover.survey import survey
+from strata.engine import (
+    DEFAULT_ENGINE,
+    Backing,
+    Request,
+    TargetConfig,
+    TargetProcess,
+    Timing,
+    engine_of,
+    measure_generator,
+    prepare_cell,
+    run_cell,
+)
+from strata.engine.cell import Prepared
+from strata.errors import RunFailed, SafetyRefusal
+from strata.fleet.node import MESSAGE_MOST, here, tell
+from strata.host import testfile
+from strata.host.mark import read_mark
+from strata.host.proc import Sys, read_text
+from strata.model.analysis import Generator
+from strata.model.endpoint import Endpoint, EndpointKind, address
+from strata.model.foreign_io import ForeignIo
+from strata.model.placement import Placement
+from strata.model.progress import Glance
+from strata.model.result import EngineResult, Interval
+from strata.model.trace import TraceSummary
+from strata.model.workload import Workload
+from strata.probes import OF_NODE, PROBES, REMOTE, Sampler
+from strata.probes.processes import Processes
+from strata.probes.trace import check as check_trace
+
+LEASE_S = 5.0
+"""A load that this process does not look at for so long stops by itself."""
+LOOK_S, TELL_S, END_S = 0.1, 0.25, 20.0
+"""How often `hold` looks whether anybody waits, how often a measurement tells of itself, and how long it may take to
+end: what is in flight at a server that does not answer is waited for."""
+_BOOT = "/proc/sys/kernel/random/boot_id"
+Tell = Callable[[dict[str, Any]], object]
+
+
+class Held:
+    """The part of one run on this node. One measurement at a time; stopping, telling and sampling go on beside it."""
+
+    def __init__(self, task: NodeTask, wanted: Callable[[], bool] = lambda: True) -> None:
+        """``wanted``: whether somebody still waits for the run."""
+        self.task, self.over = task, threading.Event()
+        self._wanted, self._stopped, self._busy = wanted, threading.Event(), threading.Lock()
+        self._engine = engine_of(DEFAULT_ENGINE)
+        self._place: Place | None = None
+        if task.stack is not None:
+            self._place = Place(task.stack, Path(task.path), {}, direct=task.direct, writes=task.writes)
+        self._processes = Processes(Sys())
+        self._sampler: Sampler | None = None
+        self._prepared: Prepared | None = None
+        self._servers = ExitStack()
+
+    def wants(self, wanted: Callable[[], bool]) -> None:
+        """From now on that says whether the run is waited for."""
+        self._wanted = wanted
+
+    @property
+    def place(self) -> Place:
+        """Its layers. Raises `RunFailed` where it drives none."""
+        if self._place is None:
+            raise RunFailed("cannot drive a layer from this node", "", "the run drives none from here")
+        return self._place
+
+    # --- the data
+
+    def make_file(self, size: int, fs_kind: str, *, keep: bool, expected: str | None, mapped: bool) -> FileThere:
+        """On the node that has it. ``mapped``: some layer is a raw device."""
+        self.place.prepare_file(size, keep=keep, expected=expected)
+        assert self.place.data is not None
+        return FileThere(self.place.data, self.place.mark, self.place.map_file(fs_kind) if mapped else None)
+
+    def place_layers(self, fs_kind: str, file: FileThere, *, own: bool) -> LayersThere:
+        """``own``: the file was made here. Raises as `Place.place_layers`."""
+        cpus, boot = tuple(sorted(os.sched_getaffinity(0))), (read_text(_BOOT) or "").strip()
+        if self._place is None:
+            return LayersThere(boot, cpus, {}, {}, {}, {}, (), {}, {})
+        place = self._place
+        if not own:
+            place.take_file(file.data, file.mark, file.extents)
+        place.place_layers(fs_kind)
+        assert place.data is not None
+        there = [layer.name for layer in place.stack.layers if layer.name not in place.dropped]
+        endpoints = {name: place.endpoint(name) for name in there}
+        return LayersThere(
+            boot=boot,
+            cpus=cpus,
+            # A descriptor is of this process.
+            endpoints={name: end.model_copy(update={"fd": None}) for name, end in endpoints.items()},
+            segments={name: place.data.segments[name] for name in there},
+            identity=place.data.identity,
+            dropped=dict(place.dropped),
+            remotes=place.remotes,
+            stats={name: stats for name in there if (stats := place.stats(name)) is not None},
+            under={name: devices_of(end) for name, end in endpoints.items()},
+        )
+
+    def check_still_ours(self, layer: str) -> None:
+        """As `Place.check_still_ours`."""
+        self.place.check_still_ours(layer)
+
+    def drop_pages(self, layer: str) -> float:
+        """As `Place.drop_pages`; `RunFailed` in place of an `OSError`."""
+        try:
+            return self.place.drop_pages(layer)
+        except OSError as e:
+            raise RunFailed("cannot drop the pages of", self.task.path, e.strerror or str(e)) from e
+
+    def gone(self) -> str | None:
+        """As `Place.gone`."""
+        return self.place.gone()
+
+    # --- measuring
+
+    def generator(
+        self, workloads: Iterable[Workload], timing: Timing, placement: Placement | None, devices: tuple[str, ...]
+    ) -> tuple[Generator, tuple[ForeignIo, ...]]:
+        """The load generator alone, and what the devices did meanwhile."""
+        return with_foreign_io(devices, lambda: measure_generator(self._engine, workloads, timing, placement))
+
+    def ready(self, layer: str, request: Request) -> None:
+        """The page cache as asked; `measure` is next."""
+        self._stopped.clear()
+        self._prepared = prepare_cell(self._own(layer, request))
+
+    def measure(self, scope: SamplingScope, say: Tell) -> MeasuredThere:
+        """What was made ready, with this node's counters beside it. Raises what the engine raises."""
+        prepared, self._prepared = self._prepared, None
+        if prepared is None:
+            raise RunFailed("cannot measure", "", "nothing was made ready on this node")
+        told = 0.0
+
+        def hear(interval: Interval, now: Glance) -> None:
+            nonlocal told
+            if time.monotonic() - told >= TELL_S:
+                told = time.monotonic()
+                say(_message(interval, now))
+
+        with self._busy:
+            result, beside = run_sampled(self._engine, prepared, scope, hear, self._ends, self._processes)
+        return MeasuredThere(result, beside, _epoch_ns())
+
+    def alone(self, layer: str, request: Request) -> EngineResult:
+        """A measurement without counters."""
+        self._stopped.clear()
+        with self._busy:
+            return run_cell(self._engine, prepare_cell(self._own(layer, request)), None, self._ends)
+
+    def traced(self, layer: str, request: Request) -> tuple[TraceSummary, ...]:
+        """A short window with a trace of the devices below the layer."""
+        request = self._own(layer, request)
+        self._stopped.clear()
+        with self._busy:
+            return traced(self._engine, request, Path(request.endpoint.path or self.task.path), self._ends)
+
+    def stop(self) -> None:
+        """The running measurement ends with what it has."""
+        self._stopped.set()
+
+    def begin_samples(self, scope: SamplingScope, interval_s: float, *, whole: bool) -> None:
+        """Counters beside a measurement on another node. ``whole``: of this machine too, because it is another one."""
+        self._end_sampler()
+        probes = {n: p for n, p in PROBES.items() if n not in REMOTE and (whole or n in OF_NODE)}
+        sampler = Sampler(
+            scope.devices, interval_s, probes, paths=scope.paths, nodes=scope.nodes, processes=self._processes
+        )
+        self._sampler = sampler.start()
+
+    def end_samples(self) -> SampledThere:
+        """What was counted."""
+        sampler = self._sampler
+        if sampler is None:
+            return SampledThere((), ("counters: sampling was not begun",), _epoch_ns())
+        series = self._end_sampler()
+        return SampledThere(series, sampler.absent, _epoch_ns())
+
+    # --- experiments
+
+    def slower(self, layer: str, added_ns: float) -> Endpoint | None:
+        """As `Place.slower`, until `end_servers`."""
+        return self._servers.enter_context(self.place.slower(layer, added_ns))
+
+    def null_end(self, host: str, size: int, clients: int, connections: int) -> str | None:
+        """The address of a server that stores nothing, until `end_servers`; None where ``host`` is not this node's."""
+        backing = Backing(kind="null", size_bytes=size)
+        config = TargetConfig(tcp=address(host, 0), export="null", backing=backing, max_connections=clients)
+        try:
+            return self._servers.enter_context(TargetProcess(config)).uri(connections)
+        except RunFailed:
+            return None
+
+    def end_servers(self) -> None:
+        """Those of an experiment."""
+        self._servers.close()
+
+    # --- the end
+
+    def close(self) -> None:
+        """Everything that was made for the run is removed; may be called again. Raises what removing raises."""
+        self.over.set()
+        self._stopped.set()
+        # A load that does not end is left to its own limit: what it writes to must not go before it.
+        ended = self._busy.acquire(timeout=END_S)
+        try:
+            self._end_sampler()
+            self._servers.close()
+            prepared, self._prepared = self._prepared, None
+            if prepared is not None:
+                prepared.held.close()
+            place, self._place = self._place, None
+            if place is not None:
+                place.close()
+        finally:
+            if ended:
+                self._busy.release()
+
+    def _ends(self) -> bool:
+        return self._stopped.is_set() or self.over.is_set() or not self._wanted()
+
+    def _end_sampler(self) -> Any:
+        sampler, self._sampler = self._sampler, None
+        return () if sampler is None else sampler.stop()
+
+    def _own(self, layer: str, request: Request) -> Request:
+        """The request with the file that this node has open, and a limit to how long nobody looks at its load."""
+        if request.more:
+            raise RunFailed("cannot drive", request.endpoint.uri, "a layer has one target")
+        endpoint = request.endpoint
+        if endpoint.kind is EndpointKind.FILE:
+            # By its descriptor alone: the name may lead elsewhere by now.
+            endpoint = self.place.endpoint(layer)
+            if endpoint.kind is not EndpointKind.FILE or endpoint.fd is None:
+                raise SafetyRefusal("will not open", request.endpoint.uri, "it is not the file of this run")
+        return request.model_copy(update={"endpoint": endpoint, "lease_s": LEASE_S})
+
+
+_RUNS: dict[str, Held] = {}
+_LOCK = threading.Lock()
+
+
+def hold(task: NodeTask) -> None:
+    """The time of a run on this node, until `close` is carried, nobody waits any more, or the scheduler is gone.
+
+    Raises `RunFailed` where the node is at another run, and what removing raises.
+    """
+    state = here()
+    held = Held(task, lambda: state.scheduler_alive() and not state.cancelled())
+    with _LOCK:
+        if _RUNS:
+            why = f"it drives layers for run {next(iter(_RUNS))}"
+            raise RunFailed("cannot use node", state.name, why, "wait for that run to end")
+        _RUNS[task.run] = held
+    try:
+        tell({"held": task.run})
+        while not held.over.wait(LOOK_S) and state.scheduler_alive() and not state.cancelled():
+            pass
+    finally:
+        try:
+            held.close()
+        finally:
+            with _LOCK:
+                _RUNS.pop(task.run, None)
+
+
+def carry(run: str, method: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+    """``method`` of the run's `Held` on this node. Raises `RunFailed` where the node holds no such run."""
+    held = _RUNS.get(run)
+    if held is None or method.startswith("_"):
+        why = "the node has ended it: nobody was heard of, or the node was started anew"
+        raise RunFailed("cannot go on with run", run, why, f"strata measure --resume {run}")
+    if method == "measure":
+        named = {**named, "say": tell}
+    return getattr(held, method)(*args, **named)
+
+
+def data_there(path: str, load_seconds: float) -> DataThere:
+    """What is under the place of the data, and what lies there already."""
+    where = Path(path)
+    mark = read_mark(where)
+    return DataThere(survey(where.parent, load_seconds), mark, mark is not None and testfile.was_kept(where))
+
+
+def trace_there(path: str) -> None:
+    """Raises `RunFailed` where requests cannot be traced on this node."""
+    check_trace(path)
+
+
+def _message(interval: Interval, now: Glance) -> dict[str, Any]:
+    """As small as messages have to be: without histograms, and without the glance, where they are too long."""
+    told: dict[str, Any] = {
+        "interval": _plain(interval),
+        "now": _plain(now),
+    }
+    if len(json.dumps(told)) > MESSAGE_MOST:
+        for side in told["interval"].values():
+            if isinstance(side, dict) and "service_time" in side:
+                side["service_time"] = None
+    if len(json.dumps(told)) > MESSAGE_MOST:
+        told["now"] = {}
+    return told
+
+
+def _plain(value: Interval | Glance) -> Any:
+    return json.loads(value.model_dump_json())
+
+
+def _epoch_ns() -> int:
+    return time.time_ns() - time.monotonic_ns()

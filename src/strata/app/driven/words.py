@@ -1,0 +1,82 @@
+"""What a node is told of a run, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from strata.discover.chain import Under
+from strata.engine import Extents
+from strata.host.mark import Mark
+from strata.model.analysis import Remote
+from strata.model.endpoint import Endpoint
+from strata.model.plan import Segment
+from strata.model.result import EngineResult
+from strata.model.run import DataSet
+from strata.model.series import Series
+from strata.model.stack import Stack
+from strata.model.survey import Survey
+
+
+@dataclass(frozen=True)
+class NodeTask:
+    """Its part of a run: the layers that it drives. None: it is only sampled."""
+
+    run: str
+    stack: Stack | None
+    path: str
+    direct: bool
+    writes: bool
+
+
+@dataclass(frozen=True)
+class DataThere:
+    """What is at the place of the data before a run begins."""
+
+    survey: Survey
+    mark: Mark | None
+    kept: bool
+
+
+@dataclass(frozen=True)
+class FileThere:
+    """The test file as the node that has it made it. ``extents``: where a raw device is among the layers."""
+
+    data: DataSet
+    mark: Mark
+    extents: Extents | None
+
+
+@dataclass(frozen=True)
+class LayersThere:
+    """The layers of a node, once they are shown to reach the data. ``boot`` tells machines apart; ``cpus``: those that
+    the node's process may use; ``stats``: sockets of servers that it started."""
+
+    boot: str
+    cpus: tuple[int, ...]
+    endpoints: Mapping[str, Endpoint]
+    segments: Mapping[str, tuple[Segment, ...]]
+    identity: Mapping[str, str]
+    dropped: Mapping[str, str]
+    remotes: tuple[Remote, ...]
+    stats: Mapping[str, str]
+    under: Mapping[str, Under]
+
+
+@dataclass(frozen=True)
+class MeasuredThere:
+    """A measurement. ``epoch_ns``: what the node adds to its monotonic clock for the time of day."""
+
+    result: EngineResult
+    beside: dict[str, Any]
+    epoch_ns: int
+
+
+@dataclass(frozen=True)
+class SampledThere:
+    """Counters of a node that was sampled beside another one's measurement."""
+
+    series: tuple[Series, ...]
+    absent: tuple[str, ...]
+    epoch_ns: int

@@ -1,0 +1,303 @@
+"""A stack whose layers are driven from their nodes: real node processes on the loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import STRATA
+from fleet_peers import Running, cluster
+
+from strata.app.diagnose import diagnose_path
+from strata.app.options import Options
+from strata.engine import Backing, TargetConfig, TargetProcess
+from strata.errors import RunFailed, SafetyRefusal, UsageError
+from strata.host import testfile
+from strata.host.mark import MARK_BYTES
+from strata.model.counters import net
+from strata.model.progress import Progress
+from strata.plan.words import workload_from_words
+
+MIB = 1 << 20
+SIZE = 16 * MIB
+STACK = """
+[stack]
+name = "driven"
+scheduler = "{address}"
+
+[[node]]
+name = "n1"
+owner = true
+
+[[node]]
+name = "n2"
+
+[[layer]]
+name = "file"
+node = "n1"
+endpoint = "file:{path}"
+
+[[layer]]
+name = "share"
+node = "n2"
+on = ["file"]
+endpoint = "{share}"
+
+[[layer]]
+name = "own share"
+node = "n1"
+on = ["file"]
+endpoint = "nbd://127.0.0.1:0/own"
+"""
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[Running]:
+    with cluster(tmp_path, ["n1", "n2"]) as running:
+        yield running
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """The user's own test file, on n1's machine."""
+    path = tmp_path / "volume" / "strata.dat"
+    path.parent.mkdir()
+    with testfile.new(path, SIZE) as held:
+        os.pwrite(held.fd, os.urandom(SIZE - MARK_BYTES), MARK_BYTES)
+        held.keep()
+    return path
+
+
+@pytest.fixture
+def share(data: Path) -> Iterator[str]:
+    """A server of that file, as one that is there already."""
+    with testfile.own(data, lock=False) as held:
+        backing = Backing(kind="file", path=str(data), fd=held.fd, read_only=False, direct=False)
+        with TargetProcess(TargetConfig(backing=backing, export="volume", guarded_bytes=MARK_BYTES)) as server:
+            yield server.uri(1)
+
+
+def stack(folder: Path, nodes: Running, data: Path, share: str) -> Path:
+    path = folder / "stack.toml"
+    path.write_text(STACK.format(address=nodes.address, path=data, share=share))
+    return path
+
+
+def options(folder: Path, *rw: str, **more: Any) -> Options:
+    only = tuple(workload_from_words(one, iodepth=2, direct=False) for one in rw or ("randread",))
+    chosen: dict[str, Any] = {"rounds": 2, "runtime_s": 0.4, "ramp_s": 0.05, "confirm": False, "load_seconds": 0.0}
+    return Options(only=only, store=f"sqlite:///{folder / 'store.db'}", **{**chosen, **more})
+
+
+def test_each_layer_is_driven_by_the_process_of_its_node(
+    tmp_path: Path, nodes: Running, data: Path, share: str
+) -> None:
+    before = {name: _spent(p.pid) for name, p in nodes.nodes.items()}
+    report = diagnose_path(stack(tmp_path, nodes, data, share), options(tmp_path, "randread", "randwrite"), _quiet)
+    spent = {name: _spent(p.pid) - before[name] for name, p in nodes.nodes.items()}
+    assert {c.layer for c in report.results if c.result is not None and c.result.ops} == {"file", "share", "own share"}
+    assert not [c.error for c in report.results if c.error]
+    # A process that issues I/O for more than a second altogether has used some of it.
+    assert spent["n1"] > 0.05 and spent["n2"] > 0.05
+    run = report.run
+    assert run.data is not None and run.data.path == str(data)
+    assert "its own node: n1, n2" in (run.message or "")
+    assert set(run.data.identity) == {"file", "share", "own share"}
+    assert [r.layer for r in run.remotes] == ["share", "own share"]
+    # The other node's counters stand beside, under its name, on the same clock.
+    for cell in report.results:
+        assert cell.result is not None
+        start = cell.result.started_unix_ns + cell.result.ramp_ns
+        spans = {s.labels.get("node"): (s.t_ns[0], s.t_ns[-1]) for s in cell.counters if s.metric == net.BYTES.name}
+        for node in ("n1", "n2"):
+            first, last = spans[node]
+            assert first <= start and start + cell.result.measured_ns <= last
+        # One machine has one set of CPUs, whoever reads them.
+        cpus = [s for s in cell.counters if s.metric == "cpu_seconds"]
+        assert cpus and all("node" not in s.labels for s in cpus)
+    # What was the user's stays; what the run made is gone.
+    assert data.exists() and not _descriptors(nodes, data)
+
+
+def test_a_file_that_a_node_made_is_removed_by_it_also_when_the_session_is_killed(
+    tmp_path: Path, nodes: Running
+) -> None:
+    path = tmp_path / "fresh.dat"
+    words = tmp_path / "stack.toml"
+    text = STACK[: STACK.index('[[layer]]\nname = "share"')]
+    words.write_text(text.format(address=nodes.address, path=path))
+    argv = [*STRATA, "measure", str(words), "--rw", "randread", "--buffered", "--runtime", "30s", "--size", "16m"]
+    argv += ["--rounds", "2", "--progress", "none", "--store", f"sqlite:///{tmp_path / 's.db'}"]
+    session = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        _until(lambda: path.exists() and _loads(nodes.nodes["n1"].pid), 60, "the load began")
+        session.kill()
+        _until(lambda: not _loads(nodes.nodes["n1"].pid) and not path.exists(), 20, "the node ended it")
+    finally:
+        session.kill()
+        session.communicate()
+    # It is ready for the next run.
+    report = diagnose_path(words, options(tmp_path, size=SIZE), _quiet)
+    assert report.results and not path.exists()
+
+
+def test_a_scheduler_that_is_gone_ends_load_and_file(tmp_path: Path, nodes: Running) -> None:
+    path = tmp_path / "fresh.dat"
+    words = tmp_path / "stack.toml"
+    words.write_text(STACK[: STACK.index('[[layer]]\nname = "share"')].format(address=nodes.address, path=path))
+    said: list[BaseException] = []
+
+    def measure() -> None:
+        try:
+            diagnose_path(words, options(tmp_path, runtime_s=60.0, size=SIZE), _quiet)
+        except BaseException as e:
+            said.append(e)
+
+    measuring = threading.Thread(target=measure)
+    measuring.start()
+    _until(lambda: path.exists() and _loads(nodes.nodes["n1"].pid), 60, "the load began")
+    os.kill(nodes.scheduler.pid, signal.SIGKILL)
+    began = time.monotonic()
+    _until(lambda: not _loads(nodes.nodes["n1"].pid), 20, "the load ended")
+    _until(lambda: not path.exists(), 20, "the file was removed")
+    assert time.monotonic() - began < 20
+    measuring.join(60)
+    assert said and isinstance(said[0], RunFailed)
+
+
+def test_a_node_that_dies_costs_its_own_layer(tmp_path: Path, nodes: Running, data: Path, share: str) -> None:
+    killed: list[float] = []
+
+    def kill(progress: Progress) -> None:
+        if not killed and progress.layer == "share" and progress.iops:
+            nodes.nodes["n2"].kill()
+            killed.append(time.monotonic())
+
+    report = diagnose_path(stack(tmp_path, nodes, data, share), options(tmp_path, runtime_s=0.5), kill)
+    assert time.monotonic() - killed[0] < 30
+    good = [c for c in report.results if c.error is None]
+    assert {c.layer for c in good} >= {"file", "own share"}
+    assert len([c for c in good if c.layer == "file"]) == len([c for c in good if c.layer == "own share"]) == 2
+    (first, *_) = [c.error for c in report.results if c.layer == "share" and c.error]
+    assert first is not None and "n2" in first
+    after = [c for c in good if c.order == max(one.order for one in good)]
+    assert "counters of n2: the node is lost" in after[0].absent
+    assert data.exists() and not _descriptors(nodes, data)
+
+
+def test_what_the_nodes_cannot_do_is_refused_before_anything_is_made(
+    tmp_path: Path, nodes: Running, data: Path, share: str
+) -> None:
+    words = stack(tmp_path, nodes, data, share)
+    text = words.read_text()
+    words.write_text(text.replace('node = "n2"\n', 'node = "n3"\n').replace('name = "n2"', 'name = "n3"'))
+    with pytest.raises(RunFailed, match="no node of that name has joined") as caught:
+        diagnose_path(words, options(tmp_path), _quiet)
+    assert "strata node join" in caught.value.hint
+    # A layer whose node is away can be left out.
+    assert diagnose_path(words, options(tmp_path, layers=("file",)), _quiet).results
+    words.write_text(text.replace('on = ["file"]\nendpoint = "nbd://127.0.0.1:0', 'endpoint = "nbd://127.0.0.1:0'))
+    words.write_text(words.read_text().replace('name = "own share"\nnode = "n1"', 'name = "own share"\nnode = "n2"'))
+    with pytest.raises(UsageError, match="serves the file on its own node"):
+        diagnose_path(words, options(tmp_path), _quiet)
+    words.write_text(text)
+    with pytest.raises(UsageError, match="nodes run Strata's own engine"):
+        diagnose_path(words, options(tmp_path, engine="fio"), _quiet)
+    with pytest.raises(UsageError, match="measured from this machine"):
+        diagnose_path(tmp_path, options(tmp_path, nodes=nodes.address), _quiet)
+
+
+def test_layers_without_a_node_are_driven_from_here(tmp_path: Path, nodes: Running, data: Path, share: str) -> None:
+    words = stack(tmp_path, nodes, data, share)
+    words.write_text(words.read_text().replace('node = "n1"\n', ""))
+    before = _spent(nodes.nodes["n2"].pid)
+    report = diagnose_path(words, options(tmp_path, "randread", "randwrite"), _quiet)
+    assert {c.layer for c in report.results if c.error is None} == {"file", "share", "own share"}
+    assert _spent(nodes.nodes["n2"].pid) - before > 0.05
+    assert "its own node: n2" in (report.run.message or "")
+    assert data.exists() and not _descriptors(nodes, data)
+
+
+def test_a_file_of_others_does_not_say_which_scheduler_without_certificates_is_asked(
+    tmp_path: Path, nodes: Running, data: Path, share: str
+) -> None:
+    words = stack(tmp_path, nodes, data, share)
+    words.chmod(0o666)
+    with pytest.raises(SafetyRefusal, match="other users can write to the file"):
+        diagnose_path(words, options(tmp_path), _quiet)
+    words.write_text(words.read_text().replace("tcp://", "tls://"))
+    # A certificate of our authority is what counts then; here there is none.
+    with pytest.raises(RunFailed, match="there is no certificate"):
+        diagnose_path(words, options(tmp_path), _quiet)
+
+
+def test_a_layer_with_other_data_is_refused_on_its_node(tmp_path: Path, nodes: Running, data: Path) -> None:
+    other = tmp_path / "other.dat"
+    with testfile.new(other, SIZE) as held:
+        held.keep()
+    with testfile.own(other, lock=False) as held:
+        backing = Backing(kind="file", path=str(other), fd=held.fd, read_only=False, direct=False)
+        with TargetProcess(TargetConfig(backing=backing, export="other")) as server:
+            words = stack(tmp_path, nodes, data, server.uri(1))
+            with pytest.raises(SafetyRefusal, match="does not hold the data"):
+                diagnose_path(words, options(tmp_path), _quiet)
+    assert not _descriptors(nodes, data)
+
+
+def test_the_command_asks_the_nodes_of_an_address(tmp_path: Path, nodes: Running, data: Path, share: str) -> None:
+    words = stack(tmp_path, nodes, data, share)
+    words.write_text(words.read_text().replace(f'scheduler = "{nodes.address}"\n', ""))
+    argv = [*STRATA, "measure", str(words), "--rw", "randread", "--buffered", "--runtime", "100ms", "--rounds", "1"]
+    argv += ["--nodes", nodes.address, "--json", "--progress", "none", "--store", f"sqlite:///{tmp_path / 's.db'}"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["run"]["plan"]["stack"]["scheduler"] == nodes.address
+    assert {c["layer"] for c in document["cells"]} == {"file", "share", "own share"}
+
+
+def _quiet(_: object) -> None:
+    return None
+
+
+def _until(true: Any, within_s: float, what: str) -> None:
+    until = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < until, f"not within {within_s:g} s: {what}"
+        time.sleep(0.05)
+
+
+def _spent(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _loads(pid: int) -> bool:
+    """Whether it has a load thread."""
+    tasks = Path(f"/proc/{pid}/task")
+    try:
+        return any((t / "comm").read_text().strip() == "strata-0" for t in tasks.iterdir())
+    except FileNotFoundError:
+        return False
+
+
+def _descriptors(nodes: Running, path: Path) -> list[str]:
+    """Descriptors of the file that node processes still have."""
+    found = []
+    for process in nodes.nodes.values():
+        for fd in Path(f"/proc/{process.pid}/fd").iterdir():
+            try:
+                target = str(fd.readlink())
+            except OSError:
+                continue
+            if target == str(path):
+                found.append(str(fd))
+    return found
