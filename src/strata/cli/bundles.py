@@ -279,7 +279,7 @@ class Several(Bundle):
     nodes: Annotated[
         str | None,
         typer.Option(
-            help="Run the clients on the nodes that have joined this scheduler, one on each, e.g. tls://host:8786."
+            help="Run the clients on the nodes that have joined this scheduler, as many on each, e.g. tls://host:8786."
         ),
     ] = None
 

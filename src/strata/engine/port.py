@@ -7,7 +7,7 @@ a line in `strata.engine.registry`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from strata.engine.job import Piece, Timing
 from strata.model.base import Value
@@ -37,6 +37,9 @@ class Request(Value):
     """Where the threads run; None: where the scheduler puts them."""
     more: tuple[Piece, ...] = ()
     """The targets after the first, one for each further share of the workload, all of the first one's kind."""
+    kept_as: str | None = None
+    """The name of this measurement in its run. A `Keeping` engine whose clients have a result of that name gives it
+    back, and measures nothing."""
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -73,3 +76,15 @@ class Engine(Protocol):
         reason ``stopped``. Raises `UsageError` for what `refusals` names, `RunFailed` when the endpoint cannot be
         opened or nothing could be carried out there.
         """
+
+
+@runtime_checkable
+class Keeping(Protocol):
+    """An engine whose clients keep each result that has a name until they hear that it is in a store."""
+
+    @property
+    def unkept(self) -> dict[str, str]:
+        """Nodes that could not keep a result on their own disk, and why."""
+
+    def stored(self, kept_as: str) -> None:
+        """The result of that name is in a store."""

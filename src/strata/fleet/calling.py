@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +20,8 @@ _LOAD = "load"
 """What a node has one of: calls of `Cluster.at_once` take it."""
 LOADS = {_LOAD: 1.0}
 _WATCH_EVERY_S = 2.0
+RESULTS_AT_ONCE = 16
+"""Results that are on their way at a time: each goes through the scheduler, which has them all in memory."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,9 @@ async def carry(
         with dask.annotate(workers=pinned, **more):  # type: ignore[attr-defined]
             futures = client.get(graph, list(keys.values()), sync=False)
         gone = asyncio.create_task(_scheduler_gone(client))
+        free = asyncio.Semaphore(RESULTS_AT_ONCE)
         following = {
-            name: asyncio.create_task(_follow(name, future, deadline_s, gone))
+            name: asyncio.create_task(_follow(name, _fetched(future, free), future, deadline_s, gone))
             for name, future in zip(keys, futures, strict=True)
         }
         try:
@@ -117,9 +120,21 @@ async def carry(
         _listening(client).pop(plan, None)
 
 
-async def _follow(node: str, future: Any, deadline_s: float, gone: asyncio.Task[str]) -> bytes | Lost:
+async def _fetched(future: Any, free: asyncio.Semaphore) -> bytes:
+    """Its result, once it is there and it is its turn."""
+    from distributed.client import _wait
+
+    await _wait([future])  # type: ignore[no-untyped-call]
+    async with free:
+        made: bytes = await future
+        return made
+
+
+async def _follow(
+    node: str, fetched: Coroutine[Any, Any, bytes], future: Any, deadline_s: float, gone: asyncio.Task[str]
+) -> bytes | Lost:
     """The outcome of one call, or why there is none."""
-    result = asyncio.ensure_future(future)
+    result = asyncio.ensure_future(fetched)
     try:
         await asyncio.wait({result, gone}, timeout=deadline_s, return_when=asyncio.FIRST_COMPLETED)
         if result.done():
