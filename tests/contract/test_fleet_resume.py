@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from commands import STRATA, strata, target
 from fleet_peers import Running, cluster, ended, said, started
+from loops import need, run
+from namespaces import inside, star
 
 from strata.app.kept import opened
 from strata.engine.job import Timing
@@ -216,6 +218,37 @@ def test_a_client_that_stands_still_is_named_in_time_and_the_others_count(tmp_pa
         # The others kept theirs; it alone is no cell.
         assert results_of(running) == {"a": 1, "b": 0, "c": 1}
         running.nodes["b"].send_signal(signal.SIGCONT)
+
+
+@pytest.mark.root
+def test_a_client_whose_link_is_cut_is_named_in_time_and_ends_its_load(tmp_path: Path) -> None:
+    """Each node in a namespace of its own on a wire to the scheduler's; the load is on each node itself."""
+    names = ["a", "b", "c"]
+    with star(names) as spaces:
+        apart = {name: inside(spaces[name]) for name in names}
+        where = "tcp://10.213.8.1:8786"
+        with (
+            cluster(tmp_path, names, where, inside=inside(spaces["hub"]), apart=apart) as running,
+            Cluster.connect(running.address, netns=spaces["hub"]) as connected,
+        ):
+            asked = request("run.0.x", clients=3)
+            asked = asked.model_copy(update={"timing": Timing(ramp_s=0.1, runtime_s=4.0, interval_s=0.5)})
+            cut: list[float] = []
+
+            def now(_: object) -> None:
+                if not cut:
+                    run(need("ip"), "-n", Path(spaces["b"]).name, "link", "set", "wire", "down")
+                    cut.append(time.monotonic())
+
+            result = NodesEngine(connected).run(asked, now)
+            assert time.monotonic() - cut[0] < BOUND_S
+            assert [one.node for one in result.lost] == ["b"]
+            found = clients_of(result)
+            assert found is not None and found.together is not None and found.together.clients == (0, 2)
+            code, err = ended(running.nodes["b"], 30)
+            assert code == 1 and "the scheduler of node b is gone" in err
+            # Its own load came to its end meanwhile, and is on its disk: what nobody asks for again stays there.
+            assert results_of(running)["a"] == results_of(running)["c"] == 1
 
 
 def test_names_of_results_lead_nowhere_else(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from strata.engine.job import Piece, Timing
 from strata.model.base import Value
+from strata.model.caching import Residency
 from strata.model.endpoint import Endpoint
 from strata.model.placement import Placement
 from strata.model.plan import Segment
@@ -88,3 +89,12 @@ class Keeping(Protocol):
 
     def stored(self, kept_as: str) -> None:
         """The result of that name is in a store."""
+
+
+@runtime_checkable
+class Elsewhere(Protocol):
+    """An engine whose page cache is not this machine's: it brings that into the state asked, and reads it back."""
+
+    @property
+    def pages(self) -> tuple[Residency | None, Residency | None, str | None]:
+        """Of the last measurement: the pages in memory before it and after it, and why they are not known."""

@@ -13,25 +13,29 @@ from contextlib import suppress
 from typing import Any
 
 from strata import units
+from strata.engine.cell import sum_of
 from strata.engine.clients import client_words
 from strata.engine.clients.gather import Gatherer, whole_of
 from strata.engine.native import build_info
 from strata.engine.port import OnInterval, Request
 from strata.errors import ClientsLost, RunFailed, StrataError, UsageError
 from strata.fleet.call import Call
-from strata.fleet.clients_here import end_here, measure_here, ready_here
+from strata.fleet.clients_here import end_here, measure_here, prepare_here, ready_here
 from strata.fleet.cluster import Cluster
-from strata.model.endpoint import CLUSTER, Endpoint
+from strata.model.caching import Residency
+from strata.model.endpoint import CLUSTER, Endpoint, EndpointKind
 from strata.model.nodes import ClockOffset, Lost
 from strata.model.plan import Segment
 from strata.model.result import ClientResult, EngineResult, Interval, LostClient
-from strata.model.workload import Workload
+from strata.model.workload import Cache, Workload
 
 LEAD_S, LEAD_EACH_S, ROUNDS = 0.3, 0.02, 2.0
 """From the reading of the clocks to the start: opening the target on so many nodes, and so often as long as a round of
 calls to all of them just took."""
 LOADED_S = 60.0
 """How long nodes may take to load what a client needs."""
+PREPARED_S = 600.0
+"""How long nodes may take to read a file through, so that it is in their page caches."""
 BEYOND_S = 45.0
 """A client that has not answered so long after its end is lost; what is in flight is waited for 30 s."""
 TOLD_PER_S, TELL_LEAST_S = 300.0, 0.2
@@ -50,6 +54,7 @@ class NodesEngine:
         self._loaded = False
         self._stored: list[str] = []
         self.unkept: dict[str, str] = {}
+        self.pages: tuple[Residency | None, Residency | None, str | None] = (None, None, None)
 
     def identity(self) -> dict[str, Any]:
         """The build here, the scheduler, and how many nodes there were."""
@@ -61,6 +66,8 @@ class NodesEngine:
             return [f"it does not support {endpoint.kind.value} on nodes"]
         if not self._nodes:
             return [f"no node has joined {self._cluster.address}"]
+        if endpoint.kind is EndpointKind.BLOCK and workload.cache is Cache.WARM:
+            return ["a node does not hold a block device open, and its pages are forgotten: no warm page cache"]
         return []
 
     def stored(self, kept_as: str) -> None:
@@ -84,12 +91,16 @@ class NodesEngine:
         if refused := self.refusals(request.endpoint, request.workload):
             raise UsageError("cannot measure on nodes", where, "; ".join(refused), "strata node join")
         words, run = client_words(request), uuid.uuid4().hex
+        for one in words:
+            _by_name(one)
+        self.pages = (None, None, None)
         nodes = self._nodes[: len(words)]
         numbers = {node: range(at, len(words), len(nodes)) for at, node in enumerate(nodes)}
         try:
             round_s, kept = self._round(nodes, request.kept_as, where)
             if (known := _of_kept(kept, len(words))) is not None:
                 return self._whole(known, [], where)
+            self._prepare({node: [words[n] for n in numbers[node]] for node in nodes}, request.workload, where)
             clocks = self._cluster.clocks(nodes)
         except ClientsLost:
             raise
@@ -146,6 +157,16 @@ class NodesEngine:
         self._loaded = True
         return took_s, [one for one in given.values() if isinstance(one, dict)]
 
+    def _prepare(self, words: Mapping[str, Sequence[dict[str, Any]]], workload: Workload, where: str) -> None:
+        """The page caches of the nodes, where the workload says how they are to be. Raises `RunFailed`."""
+        if workload.cache is Cache.AS_FOUND:
+            return
+        calls = {node: Call.of(prepare_here, own, workload.cache.value) for node, own in words.items()}
+        given = self._cluster.ask_all(calls, PREPARED_S)
+        if failed := [one for one in given.values() if isinstance(one, Lost)]:
+            problems = tuple(f"{one.node}: {one.why}" for one in failed)
+            raise RunFailed("cannot prepare the page cache for", where, problems[0], problems=problems[1:])
+
     def _sorted(
         self,
         answers: Mapping[str, dict[str, Any] | Lost],
@@ -156,6 +177,8 @@ class NodesEngine:
     ) -> tuple[list[ClientResult], list[LostClient]]:
         """Results, and what is known of the clients that gave none."""
         done, lost = [], []
+        seen = [answer["pages"] for answer in answers.values() if not isinstance(answer, Lost)]
+        self.pages = _together(seen)
         for node, answer in answers.items():
             clock = clocks[node]
             why = dict.fromkeys(numbers[node], answer.why) if isinstance(answer, Lost) else {}
@@ -181,7 +204,10 @@ def _there(words: dict[str, Any], node: str, clock: ClockOffset, start_ns: int) 
     words |= {
         "node": node, "start_at_ns": clock.there(start_ns), "offset_ns": clock.offset_ns, "bound_ns": clock.bound_ns,
     }  # fmt: skip
-    # A descriptor is of this process: a node opens by name, and checks by the mark.
+
+
+def _by_name(words: dict[str, Any]) -> None:
+    """A descriptor is of this process: a node opens by name, and checks by the mark."""
     for aim in [words["job"]] if "target" in words["job"] else words["job"]["targets"]:
         if "fd" in aim["target"]:
             aim["target"]["fd"] = None
@@ -192,6 +218,16 @@ def _result(node: str, told: Mapping[str, Any]) -> ClientResult:
         client=told["client"], node=node, offset_ns=told["offset_ns"], bound_ns=told["bound_ns"],
         result=EngineResult.model_validate_json(json.dumps(told["result"])),
     )  # fmt: skip
+
+
+def _together(
+    seen: Sequence[tuple[Residency | None, Residency | None, str | None]],
+) -> tuple[Residency | None, Residency | None, str | None]:
+    """Pages of all nodes; each has a page cache of its own."""
+    unknown = next((why for _, _, why in seen if why is not None), None)
+    before = [pages for pages, _, _ in seen if pages is not None]
+    after = [pages for _, pages, _ in seen if pages is not None]
+    return sum_of(before) if before else None, sum_of(after) if after else None, unknown
 
 
 def _of_kept(kept: Sequence[Mapping[str, Any]], clients: int) -> list[ClientResult] | None:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from strata.engine.clients import measure_client
+from strata.engine.clients import measure_client, pages
 from strata.errors import StrataError
 from strata.fleet import results
 from strata.fleet.node import here
 from strata.model import histogram
+from strata.model.workload import Cache
 
 WHOLE = ("runtime", "bytes", "ios")
 """Why a run ended that is kept: all others were cut short."""
@@ -63,6 +64,11 @@ def ready_here(kept_as: str | None, stored: Sequence[str]) -> dict[str, Any] | N
     return None if kept_as is None else results.kept(state.folder, kept_as)
 
 
+def prepare_here(words: Sequence[Mapping[str, Any]], cache: str) -> None:
+    """The page cache of this node, of what its clients drive, is ``cache`` (cold, warm) from then on."""
+    pages.make_ready(words, Cache(cache))
+
+
 def end_here(run: str) -> None:
     """The clients of that run on this node end with what they have."""
     with _Stopped.lock:
@@ -74,7 +80,8 @@ def measure_here(told: Mapping[str, Any]) -> dict[str, Any]:
 
     ``told``: ``run``; ``clients``, the words of each; ``kept_as``, the name of the measurement, or none; and
     ``tell_every_s``. The answer has ``clients``, each with its ``result`` or ``why`` there is none; with a name it is
-    on the node's disk before it is given, and ``unkept`` says why it is not.
+    on the node's disk before it is given, and ``unkept`` says why it is not. ``pages``: those in memory before and
+    after, and why they are not known.
     """
     state, run = here(), str(told["run"])
     telling = Telling(state.tell, float(told["tell_every_s"]))
@@ -96,13 +103,15 @@ def measure_here(told: Mapping[str, Any]) -> dict[str, Any]:
 
     try:
         several = told["clients"]
+        before, unknown = pages.seen(several)
         with ThreadPoolExecutor(len(several), "strata-client") as pool:
             done = list(pool.map(one, several))
         telling.look(last=True)
     finally:
         with _Stopped.lock:
             _Stopped.runs.discard(run)
-    answer: dict[str, Any] = {"clients": done}
+    after, why = pages.seen(several)
+    answer: dict[str, Any] = {"clients": done, "pages": (before, after, unknown or why)}
     if told["kept_as"] is not None and all("result" in c and c["result"]["stop_reason"] in WHOLE for c in done):
-        answer["unkept"] = results.keep(state.folder, str(told["kept_as"]), answer)
+        answer["unkept"] = results.keep(state.folder, str(told["kept_as"]), {"clients": done})
     return answer
