@@ -31,9 +31,11 @@ bench-diagnosis: setup ## how often a verdict is right, by the lab's truth: repl
 bench-engine: setup ## the load engine beside fio and other peers (ROUNDS=7; ARGS=--smoke)
 	@.venv/bin/python benches/engine/run.py $(ARGS)
 
-bench-fleet: setup ## what a cluster of nodes costs, and how far apart the loads of its nodes begin (QUICK=1; ARGS=--tls)
+bench-fleet: setup ## what a cluster of nodes costs up to 1,000 hosts, how far apart loads begin, are slow hosts found (QUICK=1; ARGS=--tls)
 	@.venv/bin/python benches/fleet/run.py $(if $(QUICK),--nodes 4 --idle 5) $(ARGS)
 	@.venv/bin/python benches/fleet/starts.py $(if $(QUICK),--quick)
+	@.venv/bin/python benches/fleet/hosts.py $(if $(QUICK),--quick)
+	@.venv/bin/python benches/fleet/peers.py $(if $(QUICK),--quick)
 
 bench-lab: setup ## as root: every layer of the stacks of several nodes, with bytes on the wires and cycles per byte (QUICK=1; ARGS=--ceph)
 	@.venv/bin/python benches/lab/run.py $(ARGS)

@@ -112,6 +112,10 @@ class RunFailed(StrataError):
     """The run could not be carried out or was lost on the way."""
 
 
+class ClientsLost(RunFailed):
+    """Clients that were to measure are gone: what follows would fail alike, so the run ends, and can be resumed."""
+
+
 class UsageError(StrataError):
     """The words of the user do not add up to something that can be done."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -56,3 +56,41 @@ def one_node() -> Iterator[str]:
 def inside(netns: str) -> list[str]:
     """What to put before a command so that it runs there."""
     return [need("nsenter"), f"--net={netns}", "--"]
+
+
+@contextmanager
+def star(names: Sequence[str]) -> Iterator[dict[str, str]]:
+    """A namespace with a bridge, and one for each name on a wire to it; nobody has a way out."""
+    ip, tag = need("ip"), uuid.uuid4().hex[:6]
+    spaces = {name: f"stest-{tag}-{name}" for name in ("hub", *names)}
+    try:
+        for space in spaces.values():
+            run(ip, "netns", "add", space)
+            run(ip, "-n", space, "link", "set", "lo", "up")
+        hub = spaces["hub"]
+        run(ip, "-n", hub, "link", "add", "bridge", "type", "bridge")
+        run(ip, "-n", hub, "address", "add", "10.213.8.1/24", "dev", "bridge")
+        run(ip, "-n", hub, "link", "set", "bridge", "up")
+        for i, name in enumerate(names):
+            run(
+                ip,
+                "-n",
+                hub,
+                "link",
+                "add",
+                f"to-{name}",
+                "type",
+                "veth",
+                "peer",
+                "name",
+                "wire",
+                "netns",
+                spaces[name],
+            )
+            run(ip, "-n", hub, "link", "set", f"to-{name}", "master", "bridge", "up")
+            run(ip, "-n", spaces[name], "address", "add", f"10.213.8.{i + 2}/24", "dev", "wire")
+            run(ip, "-n", spaces[name], "link", "set", "wire", "up")
+        yield {name: f"/run/netns/{space}" for name, space in spaces.items()}
+    finally:
+        for space in spaces.values():
+            subprocess.run([ip, "netns", "delete", space], env=ENV, check=False, capture_output=True)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import fleet_calls
 import pytest
 from fleet_peers import Running, cluster, ended
-from loops import ENV, need, run
-from namespaces import inside
+from loops import need, run
+from namespaces import inside, star
 
 from strata.fleet import Call, Cluster, Lost
 
@@ -154,44 +152,6 @@ def test_the_scheduler_stands_still(running: Running) -> None:
         while not all(f.exists() for f in files) and time.monotonic() < until:
             time.sleep(0.1)
         assert all(f.read_text().split()[1] == "False" for f in files)
-
-
-@contextmanager
-def star(names: list[str]) -> Iterator[dict[str, str]]:
-    """A namespace with a bridge, and one for each name on a wire to it; nobody has a way out."""
-    ip, tag = need("ip"), f"{time.monotonic_ns() % 10**6:06d}"
-    spaces = {name: f"stest-{tag}-{name}" for name in ("hub", *names)}
-    try:
-        for space in spaces.values():
-            run(ip, "netns", "add", space)
-            run(ip, "-n", space, "link", "set", "lo", "up")
-        hub = spaces["hub"]
-        run(ip, "-n", hub, "link", "add", "bridge", "type", "bridge")
-        run(ip, "-n", hub, "address", "add", "10.213.8.1/24", "dev", "bridge")
-        run(ip, "-n", hub, "link", "set", "bridge", "up")
-        for i, name in enumerate(names):
-            run(
-                ip,
-                "-n",
-                hub,
-                "link",
-                "add",
-                f"to-{name}",
-                "type",
-                "veth",
-                "peer",
-                "name",
-                "wire",
-                "netns",
-                spaces[name],
-            )
-            run(ip, "-n", hub, "link", "set", f"to-{name}", "master", "bridge", "up")
-            run(ip, "-n", spaces[name], "address", "add", f"10.213.8.{i + 2}/24", "dev", "wire")
-            run(ip, "-n", spaces[name], "link", "set", "wire", "up")
-        yield {name: f"/run/netns/{space}" for name, space in spaces.items()}
-    finally:
-        for space in spaces.values():
-            subprocess.run([ip, "netns", "delete", space], env=ENV, check=False, capture_output=True)
 
 
 @pytest.mark.root

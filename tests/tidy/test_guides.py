@@ -13,7 +13,7 @@ from sample_report import build
 
 from strata.app.matrix import MatrixPlan
 from strata.app.measure import OneResult
-from strata.model import compared, experiment, figures, finding, history, imported, matrix, nodes, trace, verify
+from strata.model import compared, experiment, figures, finding, history, imported, matrix, nodes, peers, trace, verify
 from strata.model.analysis import Check, Comparison, NoiseFloor
 from strata.model.base import Value
 from strata.model.estimate import Estimate
@@ -91,6 +91,9 @@ DOCUMENTS: dict[str, type[BaseModel]] = {
     "`nodes[]`": nodes.NodeClock,
     "`nodes[].node`": nodes.NodeInfo,
     "`nodes[].clock`": nodes.ClockOffset,
+    "Hosts: `strata.fleet/1`": peers.FleetCompared,
+    "`views[]`": peers.PeerView,
+    "`differs[]`": peers.Differs,
     "Certificates: `strata.trust/1`": nodes.TrustState,
     "`names[]` of the certificates": nodes.TrustedName,
     "Imported files: `strata.import/1`": imported.ImportResult,

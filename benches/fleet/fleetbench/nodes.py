@@ -30,6 +30,14 @@ def node(name: str, address: str, folder: str) -> int:
 
 
 @contextmanager
+def scheduler_of(said: Path) -> Iterator[tuple[str, int]]:
+    """Its address and its process's number."""
+    with ExitStack() as held:
+        process = _begun(held, ["scheduler", str(said)])
+        yield _told(said), process.pid
+
+
+@contextmanager
 def nodes(count: int, folder: Path) -> Iterator[tuple[str, dict[str, subprocess.Popen[bytes]]]]:
     """The scheduler's address, and the processes of the nodes by name, once all have joined."""
     with ExitStack() as held:

@@ -24,4 +24,8 @@ def engine_of_nodes(address: str, name: str) -> Iterator[Engine]:
     from strata.fleet.clients import NodesEngine
 
     with Cluster.connect(address) as cluster:
-        yield NodesEngine(cluster)
+        engine = NodesEngine(cluster)
+        try:
+            yield engine
+        finally:
+            engine.close()

@@ -6,7 +6,8 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,8 @@ from strata.app.signals import stop_on_signals
 from strata.app.stacks import stack_of
 from strata.discover.survey import survey
 from strata.engine import Engine, Timing, engine_for, measure_generator
-from strata.errors import InconclusiveError, RunFailed, Stopped
+from strata.engine.port import Keeping
+from strata.errors import ClientsLost, InconclusiveError, RunFailed, Stopped, UsageError
 from strata.host.runlock import held
 from strata.model.analysis import Generator, Remote
 from strata.model.base import Value
@@ -144,8 +146,11 @@ def plan_matrix(where: str, words: MatrixWords, options: Options) -> MatrixPlan:
     return MatrixPlan(plan=plan, prediction=machine.predict_budget(known, machine.noise))
 
 
-def measure_matrix(where: str, words: MatrixWords, options: Options, emit: Emit) -> MatrixResult:
-    """Measure it. Every visit is in the store before the next begins.
+def measure_matrix(
+    where: str, words: MatrixWords, options: Options, emit: Emit, nodes: str | None = None
+) -> MatrixResult:
+    """Measure it. Every visit is in the store before the next begins. ``nodes``: the scheduler on whose nodes the
+    clients run.
 
     Raises `InconclusiveError` where ``until`` is asked and the noise floor, measured first, forbids it; `Stopped`
     with how to go on; and what the safety gate raises.
@@ -156,35 +161,45 @@ def measure_matrix(where: str, words: MatrixWords, options: Options, emit: Emit)
         # What cannot be planned is refused before anything is opened or made.
         stack, size = plan_site(where, options, run_id)
         matrix_plan(stack, words, options, run_id, size, {})
-    return _carry_out(where, words, options, emit, run_id, words.destructive)
+    return _carry_out(where, words, options, emit, run_id, words.destructive, nodes)
 
 
-def resume_matrix(run: Run, options: Options, emit: Emit, destructive: str | None = None) -> MatrixResult:
-    """Go on with a matrix that was interrupted, with what is left of its budget."""
+def resume_matrix(
+    run: Run, options: Options, emit: Emit, destructive: str | None = None, nodes: str | None = None
+) -> MatrixResult:
+    """Go on with a matrix that was interrupted, with what is left of its budget.
+
+    ``nodes``: the scheduler, where the clients ran on nodes and it is another one now.
+    """
     first = run.plan.stack.layers[0]
     alone = len(run.plan.stack.layers) == 1 and run.data is None
     options = options.model_copy(update={"engine": run.environment.engine["name"], "placement": run.plan.placement})
     where = first.endpoint if alone else str(Path(run.data.path).parent if run.data else Path())
-    return _carry_out(where, run, options, emit, run.id, destructive)
+    before = run.environment.engine.get("scheduler")
+    if nodes is not None and before is None:
+        raise UsageError("cannot resume on nodes:", run.id, "it was measured on this machine", "leave --nodes out")
+    return _carry_out(where, run, options, emit, run.id, destructive, nodes or before)
 
 
 def _carry_out(
-    where: str, asked: MatrixWords | Run, options: Options, emit: Emit, run_id: str, destructive: str | None
-) -> MatrixResult:
+    where: str, asked: MatrixWords | Run, options: Options, emit: Emit, run_id: str, destructive: str | None,
+    nodes: str | None,
+) -> MatrixResult:  # fmt: skip
     """``asked``: the words of a new matrix, or the run that is resumed."""
     _calm_numbers()
     resumed = asked if isinstance(asked, Run) else None
     grid_workloads = asked.plan.workloads if isinstance(asked, Run) else asked_of(asked, options)[1]
     ends = [Endpoint.parse(where)] if is_endpoint(where) else []
-    engine = engine_for(options.engine, ends, options.placement)
-    identity = engine.identity()
-    check_resumable(resumed, identity)
     with (
+        _engine(options, ends, nodes) as engine,
         stop_on_signals() as stop,
         held(run_id),
         opened(options.store) as store,
         ground_of(where, options, grid_workloads, run_id, emit, destructive=destructive, resumed=resumed) as here,
     ):
+        identity = engine.identity()
+        check_resumable(resumed, identity)
+        _check_nodes(resumed, identity)
         check_layers(resumed, here.dropped)
         stack, site = here.stack, here.site
         pieces = {x.name: site.pieces(x.name)[0] for x in stack.layers}
@@ -215,6 +230,25 @@ def _carry_out(
         return _measured(runner, here.size, store)
 
 
+@contextmanager
+def _engine(options: Options, ends: list[Endpoint], nodes: str | None) -> Iterator[Engine]:
+    if nodes is None:
+        yield engine_for(options.engine, ends, options.placement)
+        return
+    from strata.app.clients import engine_of_nodes
+
+    with engine_of_nodes(nodes, options.engine) as engine:
+        yield engine
+
+
+def _check_nodes(resumed: Run | None, identity: Mapping[str, object]) -> None:
+    """Raises `ClientsLost` where a run that is resumed had other nodes: its clients would share them otherwise."""
+    was, now = resumed.environment.engine.get("nodes") if resumed else None, identity.get("nodes")
+    if resumed and was != now:
+        why, hint = f"it was measured on {was} nodes, and {now} have joined", "strata node list shows them"
+        raise ClientsLost("cannot resume", resumed.id, why, hint)
+
+
 def _measured(runner: Runner, size: int, store: Store) -> MatrixResult:
     from strata.analyse.pooled import pooled
     from strata.run.visits import Visits
@@ -225,17 +259,31 @@ def _measured(runner: Runner, size: int, store: Store) -> MatrixResult:
     visits = Visits(run.plan, machine, results, size, time.monotonic)
 
     def measure(step: Step, cell: Cell) -> CellResult:
-        def hear(interval: Interval, _now: Glance) -> None:
-            runner.emit(visits.told.model_copy(update=rates(interval)))
+        def hear(interval: Interval, now: Glance) -> None:
+            told = rates(interval) | (
+                {"now": now.model_copy(update={"clients": interval.clients})} if interval.clients else {}
+            )
+            runner.emit(visits.told.model_copy(update=told))
 
         runtime_s = max(1, round(visits.seconds / BIN_S)) * BIN_S
         timing = Timing(ramp_s=run.plan.ramp_s, runtime_s=runtime_s, interval_s=BIN_S)
-        return runner.measure_cell(step, cell, runner.ready(step, cell, timing, run.plan.placement), hear)
+        prepared = runner.ready(step, cell, timing, run.plan.placement)
+        named = prepared.request.model_copy(update={"kept_as": name_of(run, step, cell)})
+        return runner.measure_cell(step, cell, replace(prepared, request=named), hear)
+
+    def commit(result: CellResult) -> None:
+        runner.commit(result)
+        if isinstance(runner.engine, Keeping) and result.result is not None:
+            cell = next(c for c in run.plan.cells if c.key == result.cell)
+            runner.engine.stored(name_of(run, Step(order=result.order, round=result.round, cell=cell.key), cell))
 
     status, said = RunStatus.FAILED, None
     try:
-        status = runner.carry_out(visits, measure)
+        status = runner.carry_out(visits, measure, commit=commit)
         said = runner.site.gone()
+        if isinstance(runner.engine, Keeping):
+            unkept = [f"node {n} kept no results on its disk: {why}" for n, why in runner.engine.unkept.items()]
+            said = "; ".join([*unkept, *filter(None, [said])]) or None
     except InconclusiveError as e:
         said = e.headline
         raise
@@ -243,6 +291,9 @@ def _measured(runner: Runner, size: int, store: Store) -> MatrixResult:
         # Of this run alone: what came from earlier ones must not be pooled with them once more.
         own = pooled(machine.visits)
         run = runner.keep(status=status, pooled=own, matrix_end=_end(machine, status), message=runner.say(said))
+    if visits.lost is not None:
+        hint = f"once the clients are back: strata measure --resume {run.id}"
+        raise ClientsLost("cannot go on at", run.plan.stack.layers[0].endpoint, visits.lost, hint)
     if status is RunStatus.STOPPED:
         raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
     done = matrix_result(run, runner.cells())
@@ -252,6 +303,12 @@ def _measured(runner: Runner, size: int, store: Store) -> MatrixResult:
         raise RunFailed("nothing was measured at", done.where, why)
     store.save_matrix(done)
     return done
+
+
+def name_of(run: Run, step: Step, cell: Cell) -> str:
+    """Under which clients keep the result of a step: another cell at the same place of the order is another result."""
+    of = sha256(f"{cell.key} {step.round}".encode()).hexdigest()[:16]
+    return f"{run.id}.{step.order}.{of}"
 
 
 def _end(machine: Matrix, status: RunStatus) -> MatrixEnd:

@@ -30,11 +30,14 @@ TARGET = 0.01
 """Half-width at which a cell gets no more time, unless another is asked."""
 START_S = 0.03
 """What a visit costs beside its time and its ramp, until it is known."""
+CLIENTS_START_S = 0.5
+"""The same of several clients, which are told an instant."""
 
 
 class MatrixWords(Value):
     """What the command line asks. ``until``: a half-width that is asked of every cell; None: as narrow as the budget
-    makes it, down to `TARGET`. ``sync`` None: writes are write-through."""
+    makes it, down to `TARGET`. ``sync`` None: writes are write-through. ``clients``: so many load a cell at
+    once."""
 
     matrix: str
     budget_s: float = Field(default=900.0, gt=0)
@@ -43,11 +46,12 @@ class MatrixWords(Value):
     buffered: bool = False
     sync: Sync | None = None
     destructive: str | None = None
+    clients: int = Field(default=1, ge=1)
 
 
 def words_of(
     matrix: str, budget: str | None, until: str | None, ramp: str | None, *, buffered: bool, sync: str | None,
-    destructive: str | None = None,
+    destructive: str | None = None, clients: int = 1,
 ) -> MatrixWords:  # fmt: skip
     """From the user's words. Raises `UsageError`."""
     budget_s = units.parse_duration_ns(budget or "15m") / units.NS_PER_S
@@ -63,6 +67,7 @@ def words_of(
         buffered=buffered,
         sync=None if sync is None else Sync(sync),
         destructive=destructive,
+        clients=clients,
     )
 
 
@@ -71,6 +76,7 @@ def asked_of(words: MatrixWords, options: Options) -> tuple[MatrixAsk, tuple[Wor
     grid, workloads = matrix_of(
         words.matrix, direct=not words.buffered, sync=sync, seed=options.seed, read_only=options.read_only
     )
+    workloads = tuple(w.model_copy(update={"clients": words.clients}) for w in workloads)
     ask = MatrixAsk(grid=grid, budget_s=words.budget_s, target=words.until or TARGET, promised=words.until is not None)
     return ask, workloads
 
@@ -139,7 +145,8 @@ def machine_of(plan: Plan, earlier: PooledNoise | None, results: tuple[CellResul
     ask = plan.matrix
     assert ask is not None, "not a matrix"
     ranks = {w.key: i for i, w in enumerate(plan.workloads)}
-    start = plan.ramp_s + START_S
+    clients = max(w.clients for w in plan.workloads)
+    start = plan.ramp_s + START_S + (CLIENTS_START_S if clients > 1 else 0.0)
     spent = sum((r.result.measured_ns + r.result.ramp_ns) / units.NS_PER_S + START_S for r in results if r.result)
     return Matrix(
         spots=spots_of(plan),

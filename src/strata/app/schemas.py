@@ -17,6 +17,7 @@ from strata.model.history import Gate, History
 from strata.model.imported import ImportResult
 from strata.model.matrix import MatrixResult
 from strata.model.nodes import NodeList, TrustState
+from strata.model.peers import FleetCompared
 from strata.model.plan import Plan
 from strata.model.remembered import Baseline, RunHead
 from strata.model.scale import ScaleResult
@@ -32,7 +33,7 @@ WHOLE: dict[str, type[BaseModel]] = {
     "report": Document, "explain": Explained, "measure": OneResult, "matrix": MatrixResult, "matrix-plan": MatrixPlan,
     "compare": ComparedRuns, "history": History, "gate": Gate, "verify": VerifyResult, "trace": TraceResult,
     "check": Checked, "import": ImportResult, "stages": StagesState, "nodes": NodeList, "trust": TrustState,
-    "survey-compare": ComparedSurveys, "scale": ScaleResult,
+    "survey-compare": ComparedSurveys, "scale": ScaleResult, "fleet": FleetCompared,
 }  # fmt: skip
 """``strata.NAME/1``: the document is the value itself."""
 PARTS: dict[str, tuple[str, Any]] = {

@@ -122,6 +122,21 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("strata node list tls://scheduler:8786", "which nodes have joined, and their clocks"),
         ("strata node list tcp://127.0.0.1:8786 --json", "the same, as JSON"),
     ),
+    "fleet": (
+        ("strata fleet diagnose /mnt/volume --nodes tls://scheduler:8786", "which host is slow, and in which layer"),
+        ("strata fleet compare RUN-1 RUN-2 RUN-3 RUN-4 RUN-5", "the same of runs that were imported or kept"),
+    ),
+    "fleet diagnose": (
+        ("strata fleet diagnose /mnt/volume --nodes tls://scheduler:8786", "every layer on every host that has joined"),
+        (
+            "strata fleet diagnose /etc/{node}.toml --nodes tls://host:8786 --read-only",
+            "a stack file of each host's own, without writing",
+        ),
+    ),
+    "fleet compare": (
+        ("strata fleet compare RUN-1 RUN-2 RUN-3 RUN-4 RUN-5", "one run of each host"),
+        ("strata fleet compare RUN-1 RUN-2 RUN-3 RUN-4 RUN-5 --json", "the same, as JSON"),
+    ),
     "target": (
         ("strata target --memory 1g --listen 0.0.0.0:10809", "a known-good remote end, to measure the network with"),
         ("strata target --null 10g --latency 2ms --bandwidth 100m", "a remote end with a known limit"),

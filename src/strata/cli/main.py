@@ -18,6 +18,7 @@ from strata.cli import (
     diagnose,
     emit,
     export,
+    fleet,
     history,
     import_,
     lab_door,
@@ -78,6 +79,7 @@ app.command("report")(reports.report)
 app.command("explain")(reports.explain)
 app.add_typer(runs.runs)
 app.add_typer(node.node)
+app.add_typer(fleet.fleet)
 app.command("target")(target.target)
 app.command("clean")(reports.clean)
 app.command("schema")(schema.schema)

@@ -69,7 +69,7 @@ def measure(
 
     output.check()
     if resume:
-        return _resume(context, where, output, destructive)
+        return _resume(context, where, output, destructive, several.nodes)
     if where is None:
         raise UsageError(
             "nothing to measure",
@@ -93,10 +93,10 @@ def measure(
 
         asked = words_of(
             cells.matrix, cells.budget, until.until, timed.ramp, buffered=words.buffered,
-            sync="dsync" if words.dsync else words.sync, destructive=destructive,
+            sync="dsync" if words.dsync else words.sync, destructive=destructive, clients=words.given["clients"],
         )  # fmt: skip
         chosen = options(placed, timed, layered, rounds=1, store=output.store, label=kept.label)
-        return matrix.measured(output, partial(measure_matrix, where, asked, chosen))
+        return matrix.measured(output, partial(measure_matrix, where, asked, chosen, nodes=several.nodes))
     shares = several.weights(len(uris))
     given = {name: value for name, value in words.given.items() if name != "rw" or value}
     workload = workload_from_words(**given, seed=placed.seed, shares=shares, deal=several.deal)
@@ -194,7 +194,9 @@ def _cells(context: typer.Context, where: str, cells: Cells) -> str:
     return tables.WORDS if is_endpoint(where) or "rw" in usages.typed(context) else tables.USUAL
 
 
-def _resume(context: typer.Context, run_id: str | None, output: Output, destructive: str | None) -> int:
+def _resume(
+    context: typer.Context, run_id: str | None, output: Output, destructive: str | None, nodes: str | None
+) -> int:
     from strata.app.diagnose import resume as resume_run
     from strata.app.diagnose import unfinished
     from strata.app.options import Options
@@ -208,6 +210,6 @@ def _resume(context: typer.Context, run_id: str | None, output: Output, destruct
     if run.plan.matrix is not None:
         from strata.app.matrix import resume_matrix
 
-        return matrix.measured(output, lambda emit: resume_matrix(run, chosen, emit, destructive))
+        return matrix.measured(output, lambda emit: resume_matrix(run, chosen, emit, destructive, nodes))
     output.measured(partial(resume_run, run.id, chosen))
     return Exit.FINE

@@ -64,7 +64,7 @@ def _measure() -> Usages:
         {
             (ONE, WORDS): alone | WORKLOAD | {"trace", "nodes"},
             (ONE, JOB): (alone | _names("job trace")) - ASIDE,
-            (ONE, MATRIX): matrix | {"destructive"},
+            (ONE, MATRIX): matrix | {"destructive", "clients", "nodes"},
             (SEVERAL, WORDS): several | WORKLOAD,
             (SEVERAL, JOB): (several | {"job"}) - ASIDE,
             (DIRECTORY, USUAL): layers | {"share"},
@@ -76,7 +76,7 @@ def _measure() -> Usages:
             (STACK, JOB): layers | _names("job nodes"),
             (STACK, MATRIX): matrix | {"layers"},
             (RESUME, LAYERS): resumed,
-            (RESUME, MATRIX): resumed | {"destructive"},
+            (RESUME, MATRIX): resumed | {"destructive", "nodes"},
         },
         needs={
             **{row.parameter: (OPTIONS[row.needs].parameter,) for row in OPTIONS.values() if row.needs is not None},

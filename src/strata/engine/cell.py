@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from strata import _core, units
 from strata.engine.native import said
-from strata.engine.port import Engine, OnInterval, Request
+from strata.engine.port import Elsewhere, Engine, OnInterval, Request
 from strata.errors import RunFailed
 from strata.model.caching import Residency, check, compare, sync_in_force
 from strata.model.endpoint import EndpointKind
@@ -63,7 +63,7 @@ def prepare_cell(request: Request) -> Prepared:
         cold = request.timing.model_copy(update={"ramp_s": 0.0})
         request = request.model_copy(update={"timing": cold})
     cached = tuple(
-        (aim.endpoint.opened, _spans(clipped(aim.segments, workload.range)))
+        (aim.endpoint.opened, spans_of(clipped(aim.segments, workload.range)))
         for aim in request.pieces
         if aim.endpoint.kind in CACHED_HERE
     )
@@ -73,14 +73,19 @@ def prepare_cell(request: Request) -> Prepared:
             try:
                 if request.endpoint.kind is EndpointKind.BLOCK and not workload.direct:
                     held.enter_context(io.FileIO(os.open(path, os.O_RDONLY | os.O_CLOEXEC)))
-                if workload.cache is Cache.COLD:
-                    _drop(path)
-                elif workload.cache is Cache.WARM:
-                    _read_through(path, spans)
+                into_state(path, spans, workload.cache)
             except OSError as e:
                 raise RunFailed("cannot prepare the page cache for", names[path], said(e)) from e
         before, unknown = residency_of_all(cached)
         return Prepared(request, cached, before, unknown, held.pop_all())
+
+
+def into_state(path: str, spans: Sequence[tuple[int, int]], cache: Cache) -> None:
+    """Drops the pages of the file, or reads these pieces of it; nothing where they stay as they are. `OSError`."""
+    if cache is Cache.COLD:
+        _drop(path)
+    elif cache is Cache.WARM:
+        _read_through(path, spans)
 
 
 def drop_pages(path: str, size: int) -> float:
@@ -105,15 +110,19 @@ def run_cell(
     endpoint = prepared.request.endpoint
     with prepared.held:
         result = engine.run(prepared.request, on_interval, stop_requested)
-        after, unknown = residency_of_all(prepared.cached)
+        if isinstance(engine, Elsewhere):
+            before, after, unknown = engine.pages
+        else:
+            after, unknown = residency_of_all(prepared.cached)
+            before, unknown = prepared.before, prepared.unknown or unknown
     refused = any(e.name in ("EOPNOTSUPP", "ENOTSUP") for e in result.write.errors)
     caching = compare(
         prepared.request.workload,
         direct=bool(result.effective.get("direct")),
         sync=sync_in_force(str(result.effective.get("sync")), refused),
-        before=prepared.before,
+        before=before,
         after=after,
-        unknown=prepared.unknown or unknown,
+        unknown=unknown,
         read_bytes=result.read.bytes,
         local=endpoint.kind in CACHED_HERE,
     )
@@ -128,16 +137,18 @@ def residency_of_all(targets: Sequence[tuple[str, Spans]]) -> tuple[Residency | 
         if unknown is not None:
             return None, unknown
         found += [one] if one is not None else []
-    if not found:
-        return None, None
+    return (sum_of(found) if found else None), None
+
+
+def sum_of(found: Sequence[Residency]) -> Residency:
+    """Of at least one, all together."""
     told = [one.unwritten for one in found if one.unwritten is not None]
-    total = Residency(
+    return Residency(
         pages=sum(one.pages for one in found),
         resident=sum(one.resident for one in found),
         unwritten=sum(told) if len(told) == len(found) else None,
         page_bytes=found[0].page_bytes,
     )
-    return total, None
 
 
 def residency(path: str, spans: Sequence[tuple[int, int]]) -> tuple[Residency | None, str | None]:
@@ -159,7 +170,7 @@ def residency(path: str, spans: Sequence[tuple[int, int]]) -> tuple[Residency | 
     return Residency(pages=pages, resident=resident, unwritten=unwritten if told else None, page_bytes=page), None
 
 
-def _spans(segments: Sequence[Segment]) -> Spans:
+def spans_of(segments: Sequence[Segment]) -> Spans:
     """Where the blocks are at the target, neighbours as one."""
     spans: list[tuple[int, int]] = []
     for start, end in sorted((s.target, s.target + s.length) for s in segments):

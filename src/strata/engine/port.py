@@ -7,10 +7,11 @@ a line in `strata.engine.registry`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from strata.engine.job import Piece, Timing
 from strata.model.base import Value
+from strata.model.caching import Residency
 from strata.model.endpoint import Endpoint
 from strata.model.placement import Placement
 from strata.model.plan import Segment
@@ -39,6 +40,9 @@ class Request(Value):
     """The targets after the first, one for each further share of the workload, all of the first one's kind."""
     lease_s: float | None = None
     """A load of Strata's own engine that is not looked at for so long stops by itself; None: it goes on."""
+    kept_as: str | None = None
+    """The name of this measurement in its run. A `Keeping` engine whose clients have a result of that name gives it
+    back, and measures nothing."""
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -75,3 +79,24 @@ class Engine(Protocol):
         reason ``stopped``. Raises `UsageError` for what `refusals` names, `RunFailed` when the endpoint cannot be
         opened or nothing could be carried out there.
         """
+
+
+@runtime_checkable
+class Keeping(Protocol):
+    """An engine whose clients keep each result that has a name until they hear that it is in a store."""
+
+    @property
+    def unkept(self) -> dict[str, str]:
+        """Nodes that could not keep a result on their own disk, and why."""
+
+    def stored(self, kept_as: str) -> None:
+        """The result of that name is in a store."""
+
+
+@runtime_checkable
+class Elsewhere(Protocol):
+    """An engine whose page cache is not this machine's: it brings that into the state asked, and reads it back."""
+
+    @property
+    def pages(self) -> tuple[Residency | None, Residency | None, str | None]:
+        """Of the last measurement: the pages in memory before it and after it, and why they are not known."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from strata.errors import RunFailed, SafetyRefusal
 from strata.fleet import doors
@@ -16,10 +16,15 @@ from strata.fleet.node import TOPIC, carry_out, key_of
 from strata.fleet.settings import CONNECT_S, TTL_S
 from strata.model.nodes import Lost
 
+T = TypeVar("T")
 _LOAD = "load"
 """What a node has one of: calls of `Cluster.at_once` take it."""
 LOADS = {_LOAD: 1.0}
 _WATCH_EVERY_S = 2.0
+ASKED_AT_ONCE = 64
+"""Calls that are in flight at a time, or that are handed to the scheduler at a time where all begin at once."""
+RESULTS_AT_ONCE = 16
+"""Results that are on their way at a time: each goes through the scheduler, which has them all in memory."""
 
 
 @dataclass(frozen=True)
@@ -84,26 +89,40 @@ async def carry(
     *,
     once: bool,
 ) -> dict[str, bytes | Lost]:
-    """Hands all calls (address and packed call by node) to the scheduler as one graph, and waits for each.
+    """Hands all calls (address and packed call by node) to the scheduler, and waits for each.
 
-    ``once``: the plan is written down by the nodes, and takes what a node has one of.
+    ``once``: the plan is written down by the nodes, takes what a node has one of, and is carried out by all at the same
+    time. Else `ASKED_AT_ONCE` are in flight at a time.
     """
+    if not once and len(asked) > ASKED_AT_ONCE:
+        made: dict[str, bytes | Lost] = {}
+        for some in _parts(asked, ASKED_AT_ONCE):
+            made |= await carry(client, plan, some, deadline_s, take, once=False)
+        return made
     if not asked:
         return {}
     import dask
 
     keys = {name: key_of(plan, name) for name in asked}
-    graph = {keys[name]: (carry_out, plan, call, once) for name, (_, call) in asked.items()}
-    pinned = Pinned({keys[name]: address for name, (address, _) in asked.items()})
     more = {"resources": LOADS} if once else {}
     _listen(client, plan, frozenset(asked), take)
     try:
-        # Nothing is awaited in between: the annotation is for this graph alone.
-        with dask.annotate(workers=pinned, **more):  # type: ignore[attr-defined]
-            futures = client.get(graph, list(keys.values()), sync=False)
+        futures: list[Any] = []
+        for some in _parts(asked, ASKED_AT_ONCE):
+            if futures:
+                # Who is behind with its work does not answer: so a scheduler never has more than this before it. One
+                # that is gone is found out below.
+                with suppress(OSError, TimeoutError):
+                    await asyncio.wait_for(client.scheduler.check_idle(), TTL_S)
+            pinned = Pinned({keys[name]: address for name, (address, _) in some.items()})
+            graph = {keys[name]: (carry_out, plan, call, once) for name, (_, call) in some.items()}
+            # Nothing is awaited in between: the annotation is for this graph alone.
+            with dask.annotate(workers=pinned, **more):  # type: ignore[attr-defined]
+                futures += client.get(graph, list(graph), sync=False)
         gone = asyncio.create_task(_scheduler_gone(client))
+        free = asyncio.Semaphore(RESULTS_AT_ONCE)
         following = {
-            name: asyncio.create_task(_follow(name, future, deadline_s, gone))
+            name: asyncio.create_task(_follow(name, _fetched(future, free), future, deadline_s, gone))
             for name, future in zip(keys, futures, strict=True)
         }
         try:
@@ -117,9 +136,28 @@ async def carry(
         _listening(client).pop(plan, None)
 
 
-async def _follow(node: str, future: Any, deadline_s: float, gone: asyncio.Task[str]) -> bytes | Lost:
+def _parts(asked: Mapping[str, T], most: int) -> Iterator[dict[str, T]]:
+    """All of it, in parts of so many."""
+    names = list(asked)
+    for at in range(0, len(names), most):
+        yield {name: asked[name] for name in names[at : at + most]}
+
+
+async def _fetched(future: Any, free: asyncio.Semaphore) -> bytes:
+    """Its result, once it is there and it is its turn."""
+    from distributed.client import _wait
+
+    await _wait([future])  # type: ignore[no-untyped-call]
+    async with free:
+        made: bytes = await future
+        return made
+
+
+async def _follow(
+    node: str, fetched: Coroutine[Any, Any, bytes], future: Any, deadline_s: float, gone: asyncio.Task[str]
+) -> bytes | Lost:
     """The outcome of one call, or why there is none."""
-    result = asyncio.ensure_future(future)
+    result = asyncio.ensure_future(fetched)
     try:
         await asyncio.wait({result, gone}, timeout=deadline_s, return_when=asyncio.FIRST_COMPLETED)
         if result.done():

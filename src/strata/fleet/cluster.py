@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -26,6 +26,10 @@ LOOK_S = 0.1
 """How often whoever waits for calls is asked whether something is to be done meanwhile."""
 MESSAGES_HELD = 100_000
 """Messages that wait for `Cluster.at_once`'s caller; what is more is left out."""
+
+CLOCKS_AT_ONCE = 2
+CLOCK_PROBES_ALL, CLOCK_PROBES_LEAST = 2000, 4
+"""Questions to all nodes together, and to each of them at least."""
 
 
 class NodeLost(RunFailed):
@@ -117,6 +121,11 @@ class Cluster:
                 found[node] = e
         return found
 
+    def ask_all(self, calls: Mapping[str, Call[T]], deadline_s: float = 30.0) -> dict[str, T | Lost]:
+        """Each call on its node, also while it carries out a call of `at_once`: nothing is written down of it."""
+        given = self._carried(calls, deadline_s, ignored, once=False)
+        return {name: value if isinstance(value, Lost) else _result(name, value) for name, value in given.items()}
+
     def at_once(
         self,
         calls: Mapping[str, Call[T]],
@@ -135,6 +144,14 @@ class Cluster:
     def clock(self, node: str, probes: int = 16) -> ClockOffset:
         """How the node's CLOCK_MONOTONIC stands to this process's, by the least round trip of ``probes``."""
         return self._background.run(self._clock(node, probes))
+
+    def clocks(self, nodes: Sequence[str], probes: int = 16) -> dict[str, ClockOffset]:
+        """`clock` of each, `CLOCKS_AT_ONCE` of them at a time: more would wait for each other, and know it less well.
+
+        Of many nodes fewer questions are asked. Raises `NodeLost` for one that does not answer.
+        """
+        each = max(CLOCK_PROBES_LEAST, min(probes, CLOCK_PROBES_ALL // max(1, len(nodes))))
+        return self._background.run(self._clocks(nodes, each))
 
     async def _open(self, door: doors.Door, security: Any) -> None:
         from distributed import Client
@@ -162,10 +179,20 @@ class Cluster:
         return found
 
     async def _clock(self, node: str, probes: int) -> ClockOffset:
+        return (await self._clocks([node], probes))[node]
+
+    async def _clocks(self, nodes: Sequence[str], probes: int) -> dict[str, ClockOffset]:
         found = {n.name: n for n in await self._nodes()}
-        if node not in found:
-            raise NodeLost("cannot ask node", node, "there is no node of that name", choices(node, found))
-        return await clocks.measured(self._client, found[node].address, node, probes)
+        for node in nodes:
+            if node not in found:
+                raise NodeLost("cannot ask node", node, "there is no node of that name", choices(node, found))
+        free = asyncio.Semaphore(CLOCKS_AT_ONCE)
+
+        async def one(node: str) -> ClockOffset:
+            async with free:
+                return await clocks.measured(self._client, found[node].address, node, probes)
+
+        return dict(zip(nodes, await asyncio.gather(*map(one, nodes)), strict=True))
 
     def _carried(
         self,

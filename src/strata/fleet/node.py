@@ -91,12 +91,15 @@ class Duties:
     def begin(self, plan: str) -> None:
         """Writes down that this node carries out the plan. Raises `RunFailed` where it is written down already."""
         folder = self.folder / "plans"
-        folder.mkdir(mode=0o700, exist_ok=True)
         try:
+            folder.mkdir(mode=0o700, exist_ok=True)
             os.close(os.open(folder / plan, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         except FileExistsError:
             why = "the node has carried it out already, and does nothing twice"
             raise RunFailed("cannot carry out plan", plan, why, "start the run again, which makes a new plan") from None
+        except OSError as e:
+            why, hint = f"cannot write to {folder}: {e.strerror}", "free some space there, then start the run again"
+            raise RunFailed("cannot carry out plan", plan, why, hint) from e
         kept = sorted(folder.iterdir(), key=lambda p: p.stat().st_mtime_ns)
         for old in kept[:-PLANS_KEPT]:
             old.unlink(missing_ok=True)

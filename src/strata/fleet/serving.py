@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -46,6 +47,9 @@ def serve(door: Door, trust: Path | None, ready: Callable[[str], None]) -> int:
     """
     doors.admitted(door, "will not listen on")
     settle(whole=True)
+    # A connection or two for each node: the usual 1024 are those of a few hundred nodes.
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     security = identity.security(door, trust, identity.SCHEDULER)
 
     async def begin() -> tuple[Any, Callable[[], Awaitable[Any]]]:

@@ -14,8 +14,8 @@ SHOWN = 16
 HEAD = ("client", "node", "IOPS", "bandwidth", "mean", "p99", "first I/O after", "own run")
 
 
-def client_lines(found: Clients) -> Iterator[tuple[str, str]]:
-    """(label, text) of each line, in words."""
+def client_lines(found: Clients, *, each: bool = True) -> Iterator[tuple[str, str]]:
+    """(label, text) of each line, in words; ``each``: a line for each client that is shown, too."""
     if found.together is None:
         yield "clients", f"no figure of all together: {found.why_not}"
     else:
@@ -29,9 +29,9 @@ def client_lines(found: Clients) -> Iterator[tuple[str, str]]:
     if found.first_done is not None and found.last_done is not None:
         yield "first done", _done(found.first_done)
         yield "last done", _done(found.last_done)
-    for one in shown(found):
+    for one in shown(found) if each else ():
         yield f"client {one.client}", " · ".join(f"{name} {text}".strip() for name, text in _of(one))
-    if (more := len(found.each) - SHOWN) > 0:
+    if each and (more := len(found.each) - SHOWN) > 0:
         yield "", f"and {figures.plural(more, 'faster client')}; --json shows all"
     yield from _lost(found)
 
@@ -87,8 +87,8 @@ def _of(one: OneClient) -> Iterator[tuple[str, str]]:
         yield "ended by", one.stop_reason
 
 
-def table(found: Clients) -> list[list[str]]:
-    """A row for each client that is shown, under `HEAD`."""
+def table(found: Clients, *, every: bool = False) -> list[list[str]]:
+    """A row for each client that is shown, or ``every`` one, under `HEAD`."""
 
     def text(value: float | None, say: Callable[[float], str]) -> str:
         return "–" if value is None else say(value)
@@ -104,7 +104,7 @@ def table(found: Clients) -> list[list[str]]:
             text(one.after_ns, units.duration),
             f"{units.count(one.whole_iops)} IOPS, {one.whole_seconds:.3g} s",
         ]
-        for one in shown(found)
+        for one in (found.each if every else shown(found))
     ]
 
 

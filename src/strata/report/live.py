@@ -148,11 +148,41 @@ _CLIENTS = 12
 
 
 def client_lines(clients: Sequence[ClientNow], room: int) -> list[str]:
-    """One for each client, those that are lost or late first where not all have room; then the slowest."""
+    """One for each client, those that are lost or late first where not all have room; then the slowest. One for each
+    node instead, where several nodes have several."""
+    nodes = list(dict.fromkeys(c.node for c in clients))
+    if 1 < len(nodes) < len(clients):
+        return _node_lines({node: [c for c in clients if c.node == node] for node in nodes}, room)
     urgent = sorted(clients, key=lambda c: (c.lost is None, -c.late, c.iops))[:_CLIENTS]
     lines = [_line(f"client {c.client}", _client(c), room) for c in sorted(urgent, key=lambda c: c.client)]
     more = len(clients) - len(urgent)
     return [*lines, fit(f"  and {more} more clients, none late, all faster", room)] if more > 0 else lines
+
+
+def _node_lines(by_node: dict[str, list[ClientNow]], room: int) -> list[str]:
+    def urgency(node: str) -> tuple[bool, int, float]:
+        own = by_node[node]
+        return all(c.lost is None for c in own), -max(c.late for c in own), sum(c.iops for c in own)
+
+    urgent = set(sorted(by_node, key=urgency)[:_CLIENTS])
+    lines = [_line(clean(node), _of_node(own), room) for node, own in by_node.items() if node in urgent]
+    more = len(by_node) - len(urgent)
+    return [*lines, fit(f"  and {more} more nodes, none late, all faster", room)] if more > 0 else lines
+
+
+def _of_node(own: Sequence[ClientNow]) -> list[str]:
+    lost, late = [c for c in own if c.lost is not None], [c for c in own if c.lost is None and c.late]
+    running = [c for c in own if c.lost is None and not c.late]
+    parts = [f"lost {len(lost)} of {len(own)}: {clean(lost[0].lost or '')}"] if lost else []
+    parts += [f"LATE {len(late)} of {len(own)}"] if late else []
+    if running:
+        parts += [
+            f"{units.count(sum(c.iops for c in running))} IOPS",
+            units.rate(sum(c.bytes_per_second for c in running)),
+        ]
+    # Histograms do not travel while it runs, so that of all clients of the node is not known.
+    times = [c.p99_ns for c in running if c.p99_ns is not None]
+    return [*parts, *([f"worst p99 {units.duration(max(times))}"] if times else []), f"{len(own)} clients"]
 
 
 def _client(c: ClientNow) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from strata import units
 from strata.analyse.visit import visit_of
-from strata.errors import InconclusiveError
+from strata.errors import ClientsLost, InconclusiveError
 from strata.model.matrix import Known
 from strata.model.plan import Plan, Step
 from strata.model.progress import Phase, Progress
@@ -59,6 +59,8 @@ class Visits:
         self._wrote = False
         self._begin = 0.0
         self._unsafe: CellResult | None = None
+        self.lost: str | None = None
+        """Which clients are gone; nothing is measured after that, as the rest is for all of them."""
         self.told = Progress(phase=Phase.MEASURE)
         """Of the visit in hand."""
 
@@ -73,8 +75,10 @@ class Visits:
                 return self._next()
             case StepDone(result=CellResult(result=done)) if done is not None:
                 self._written += done.write.bytes
+                self.lost = fault(done) if done.lost else None
                 return self._commit(event.result.model_copy(update={"error": fault(done)}))
             case StepFailed():
+                self.lost = event.error if isinstance(event.raised, ClientsLost) else None
                 return self._commit(result_of(self._step, self._cell, error=event.error))
             case Committed():
                 return self._safe()
@@ -134,6 +138,8 @@ class Visits:
         result, self._unsafe = self._unsafe, None
         assert result is not None, "nobody asked for it"
         self._order += 1
+        if self.lost is not None:
+            return (Finish(RunStatus.STOPPED),)
         ask, done, seconds = self._ask, result.result, self._clock() - self._begin
         if done is None:
             self.matrix.took(ask.cell, None, ask.seconds, 0.0 if result.error == WRITES_USED_UP else seconds)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from sample_report import build
+
 from strata.model import histogram
 from strata.model.clients import clients_of, pooled
+from strata.model.progress import ClientNow
 from strata.model.result import ClientResult, Direction, EngineResult, Instants, Interval, IntervalDirection, LostClient
 from strata.report import clients_text
+from strata.report.html.page import render
+from strata.report.live import client_lines
 
 S = 1_000_000_000
 
@@ -62,3 +67,30 @@ def test_of_many_clients_the_slowest_are_shown() -> None:
     shown = [line for line in told if line.startswith("client ")]
     assert len(shown) == clients_text.SHOWN and shown[0].startswith("client 4:")
     assert ": and 4 faster clients; --json shows all" in told
+
+
+def test_the_page_has_every_client_and_a_watcher_a_line_for_each_node() -> None:
+    several = [client(number, 1000 + number) for number in range(40)]
+    whole = pooled(several)
+    assert isinstance(whole, EngineResult)
+    base = build()
+    shown = base.results[0].model_copy(update={"result": whole})
+    page = render(base.model_copy(update={"results": (shown, *base.results[1:])}))
+    section = page[page.index('id="clients-title"') :]
+    assert section.count('<tr><th scope="row">') >= 40
+    assert "Jain" in section and "last done" in section and "faster client" not in section
+    assert 'id="clients-title"' not in render(base)
+
+
+def test_several_clients_of_several_nodes_are_one_line_a_node() -> None:
+    now = [
+        ClientNow(client=n, node=f"n{n % 2}", iops=100.0, bytes_per_second=4096.0, p99_ns=1000 * n) for n in range(6)
+    ]
+    told = [line.replace("\u202f", " ") for line in client_lines(now, 120)]
+    assert [line.split()[0] for line in told] == ["n0", "n1"]
+    assert "300 IOPS" in told[0] and "worst p99 4.00 µs" in told[0] and "3 clients" in told[0]
+    now[1] = now[1].model_copy(update={"late": 3})
+    now[3] = now[3].model_copy(update={"lost": "it died"})
+    told = client_lines(now, 120)
+    assert "lost 1 of 3: it died" in told[1] and "LATE 1 of 3" in told[1]
+    assert len(client_lines(now[:2], 120)) == 2 and "client 0" in client_lines(now[:2], 120)[0]

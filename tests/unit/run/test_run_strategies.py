@@ -8,11 +8,11 @@ import pytest
 from run_samples import cell_result, engine_result, plan
 
 from strata.analyse.matrix.result import spots_of
-from strata.errors import InconclusiveError, RunFailed, SafetyRefusal, UsageError
+from strata.errors import ClientsLost, InconclusiveError, RunFailed, SafetyRefusal, UsageError
 from strata.model.matrix import Grid, MatrixAsk
 from strata.model.plan import Cell, Plan, Step
 from strata.model.progress import Progress
-from strata.model.result import CellResult, EngineResult, Interval, IntervalDirection
+from strata.model.result import CellResult, EngineResult, Interval, IntervalDirection, LostClient
 from strata.model.run import RunStatus
 from strata.model.rw import Rw
 from strata.run.execute import Committed, SingleStep, StepDone, execute
@@ -216,3 +216,29 @@ def test_one_step_takes_no_event_that_it_did_not_ask_for() -> None:
     assert SingleStep(ONE).handle(Committed(0))
     with pytest.raises(ValueError, match="asked for no Ready"):
         SingleStep(ONE).handle(Ready())
+
+
+def test_it_ends_where_clients_are_lost_and_goes_on_with_that_cell() -> None:
+    """The others' figures are no measurement of the cell, and what follows would have them alone."""
+    bench = Bench(cells())
+
+    def measure(step: Step, cell: Cell) -> CellResult:
+        done = bench.measure(step, cell)
+        if step.order != 4:
+            return done
+        assert done.result is not None
+        lost = LostClient(client=1, node="n1", why="it died", measured_from_ns=0)
+        return done.model_copy(update={"result": done.result.model_copy(update={"lost": (lost,)})})
+
+    assert bench.run(measure) is RunStatus.STOPPED
+    assert bench.visits.lost is not None and "client 1 on n1: it died" in bench.visits.lost
+    assert len(bench.kept) == 5 and bench.kept[4].error == bench.visits.lost
+
+    def gone(step: Step, cell: Cell) -> CellResult:
+        raise ClientsLost("no client measured", "null:", "the scheduler is gone")
+
+    again = Bench(bench.plan, tuple(bench.kept.values()))
+    assert again.run(gone) is RunStatus.STOPPED
+    assert list(again.kept) == [0, 1, 2, 3, 4, 5] and "scheduler" in (again.visits.lost or "")
+    last = Bench(bench.plan, tuple(again.kept.values()))
+    assert last.run() is RunStatus.DONE and last.visits.lost is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strata.errors import RunFailed
+from strata.errors import ClientsLost, RunFailed
 from strata.model import histogram
 from strata.model.clients import pooled
 from strata.model.clients.merge import summed
@@ -24,15 +24,23 @@ class Gatherer:
         self.lost: dict[int, str] = {}
         self._done: set[int] = set()
         self._p99: dict[int, int | None] = {}
-        self._given = 0
+        self._given = self._longest = 0
+        self._missing = len(nodes)
+        """Clients that run and have not delivered the row that is due."""
 
     def add(self, client: int, interval: Interval, p99_ns: int | None = None) -> None:
         """One more of this client; ``p99_ns`` where its histograms do not come with it."""
-        self.heard[client].append(interval)
+        own = self.heard[client]
+        own.append(interval)
+        self._longest = max(self._longest, len(own))
+        if len(own) == self._given + 1 and self._runs(client):
+            self._missing -= 1
         self._p99[client] = p99_ns
 
     def end(self, client: int, lost: str | None = None) -> None:
         """Nothing more comes of it; ``lost``: why, where it did not end by itself."""
+        if len(self.heard[client]) <= self._given and self._runs(client):
+            self._missing -= 1
         if lost is None:
             self._done.add(client)
         else:
@@ -45,14 +53,14 @@ class Gatherer:
             row = {c: own[self._given] for c, own in self.heard.items() if len(own) > self._given}
             found.append(self._sum(row))
             self._given += 1
+            self._missing = sum(len(own) <= self._given and self._runs(c) for c, own in self.heard.items())
         return found
 
+    def _runs(self, client: int) -> bool:
+        return client not in self.lost and client not in self._done
+
     def _due(self) -> bool:
-        lengths = {c: len(own) for c, own in self.heard.items()}
-        running = [n for c, n in lengths.items() if c not in self.lost and c not in self._done]
-        most = max(lengths.values(), default=0)
-        waits = min(running, default=most) <= self._given
-        return most > self._given and (not waits or most > self._given + LATE)
+        return self._longest > self._given and (not self._missing or self._longest > self._given + LATE)
 
     def _sum(self, row: dict[int, Interval]) -> Interval:
         first = next(iter(row.values()))
@@ -84,10 +92,11 @@ class Gatherer:
 
 
 def whole_of(done: Sequence[ClientResult], lost: Sequence[LostClient], where: str) -> EngineResult:
-    """One result of the clients that gave theirs. Raises `RunFailed` where none did, or not all at the same time."""
+    """One result of the clients that gave theirs. Raises `ClientsLost` where none did, `RunFailed` where they did not
+    measure at the same time."""
     if not done:
         problems = tuple(f"client {one.client} on {one.node}: {one.why}" for one in lost)
-        raise RunFailed("no client measured", where, lost[0].why, problems=problems if len(problems) > 1 else ())
+        raise ClientsLost("no client measured", where, lost[0].why, problems=problems if len(problems) > 1 else ())
     whole = pooled(done, lost)
     if isinstance(whole, str):
         raise RunFailed("the clients did not measure together at", where, whole, "give a longer --runtime")

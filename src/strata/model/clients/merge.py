@@ -179,6 +179,7 @@ def _each(clients: Sequence[ClientResult], overlap: Overlap | None) -> tuple[One
     told = [(c, i) for c in clients if (i := c.result.instants) is not None]
     firsts = {c.client: i.first_io_ns - c.offset_ns for c, i in told if i.first_io_ns is not None}
     ends = {c.client: i.measured_to_ns - c.offset_ns for c, i in told}
+    earliest, soonest = min(firsts.values(), default=0), min(ends.values(), default=0)
     found = []
     for one in clients:
         own = rows.get(one.client)
@@ -197,8 +198,8 @@ def _each(clients: Sequence[ClientResult], overlap: Overlap | None) -> tuple[One
                 p99_ns=histogram.quantiles(times, [0.99])[0] if times else None,
                 whole_iops=one.result.iops,
                 whole_seconds=one.result.seconds,
-                after_ns=None if first is None else first - min(firsts.values()),
-                done_ns=None if end is None else end - min(ends.values()),
+                after_ns=None if first is None else first - earliest,
+                done_ns=None if end is None else end - soonest,
                 stop_reason=one.result.stop_reason,
             )
         )

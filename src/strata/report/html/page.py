@@ -12,7 +12,7 @@ from markupsafe import Markup
 from strata.model.analysis import UNSTEADY, CellSummary
 from strata.model.finding import VerdictKind
 from strata.model.run import Report
-from strata.report import answer, experiments, figures, ladder, survey_facts, words
+from strata.report import answer, clients_text, experiments, figures, ladder, survey_facts, words
 from strata.report.check_lines import check_lines, told
 from strata.report.explained import ROW_HEAD, row_table
 from strata.report.html import counters, frame
@@ -108,6 +108,11 @@ def context(report: Report) -> dict[str, Any]:
         "waterfalls": _panels(table, "waterfall", lambda i, n, row: waterfall(i, n, bars(report, row.workload.key))),
         "timelines": _panels(table, "time", lambda i, n, row: timeline(i, n, cells(row))),
         "ends": _ends(report),
+        "clients": [
+            (name, found, list(clients_text.client_lines(found, each=False)))
+            for name, found in clients_text.of_results(report.results)
+        ],
+        "clients_text": clients_text,
         "counter_columns": counters.columns(report),
         "percentile_keys": _percentile_keys(report),
         "row_cells": [(row, found) for row in table.rows if (found := cells(row))],

@@ -1,0 +1,263 @@
+"""A matrix of clients on nodes goes on where it was: a finished cell is on the nodes' disks first, in the store once.
+
+Real processes: `strata node serve` and `join`, the command, a tenth of the nodes and the scheduler, which are killed.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import STRATA, strata, target
+from fleet_peers import Running, cluster, ended, said, started
+from loops import need, run
+from namespaces import inside, star
+
+from strata.app.kept import opened
+from strata.engine.job import Timing
+from strata.engine.port import Keeping, Request
+from strata.fleet import Cluster
+from strata.fleet import results as kept
+from strata.fleet.clients import NodesEngine
+from strata.model.clients import clients_of
+from strata.model.endpoint import Endpoint
+from strata.model.plan import Segment
+from strata.plan.words import workload_from_words
+
+NAMES = [f"n{number}" for number in range(10)]
+CELLS = ("--matrix", "bs=4k,16k;iodepth=1,4;rw=randread", "--budget", "24s")
+BOUND_S, GOES_ON_S = 15.0, 5.0
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """1000 IOPS, so that ten clients leave the processors alone."""
+    shape = ("--service-threads", 2, "--service-time", "2ms")
+    with target("--memory", "16m", *shape, "--socket", tmp_path_factory.mktemp("served") / "s") as (uri, _):
+        yield uri
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("STRATA_STORE", raising=False)
+
+
+def cells(tmp_path: Path) -> list[tuple[int, str | None]]:
+    """Order and error of what the store has."""
+    store = tmp_path / "state" / "strata" / "strata.db"
+    if not store.exists():
+        return []
+    with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
+        try:
+            return list(db.execute("SELECT step_order, error FROM cells ORDER BY step_order"))
+        except sqlite3.OperationalError:
+            return []
+
+
+def begun(*words: object) -> subprocess.Popen[str]:
+    argv = [*STRATA, "measure", *map(str, words), "--progress", "none"]
+    return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def until(tmp_path: Path, true: Callable[[], bool], command: subprocess.Popen[str], within_s: float = 90.0) -> float:
+    """When it became true while the command ran."""
+    end = time.monotonic() + within_s
+    while not true():
+        assert command.poll() is None, command.communicate()
+        assert time.monotonic() < end, cells(tmp_path)
+        time.sleep(0.02)
+    return time.monotonic()
+
+
+def goes_on(tmp_path: Path, *words: object) -> tuple[float, dict[str, Any]]:
+    """Seconds from the command to its first new cell in the store, its time of measuring included, and its result."""
+    before, began = len(cells(tmp_path)), time.monotonic()
+    again = begun("--resume", *words, "--json")
+    try:
+        took_s = until(tmp_path, lambda: len(cells(tmp_path)) > before, again) - began
+        out, err = again.communicate(timeout=90)
+    finally:
+        again.kill()
+    assert again.returncode == 0, err
+    print(f"the first new cell was in the store after {took_s:.2f} s")
+    document: dict[str, Any] = json.loads(out)
+    return took_s, document
+
+
+def each_once(document: dict[str, Any]) -> None:
+    """No measurement is in the store twice, under whatever order, and every cell has one."""
+    with opened(None) as store:
+        done = [c.result for c in store.cells(document["run"]) if c.result is not None and c.error is None]
+    assert len({result.started_unix_ns for result in done}) == len(done)
+    assert sum(cell["visits"] for cell in document["cells"]) <= len(done)
+    assert all(cell["iops"] is not None for cell in document["cells"])
+
+
+def test_a_tenth_of_the_clients_is_killed_and_the_missing_cells_are_measured_later(served: str, tmp_path: Path) -> None:
+    with cluster(tmp_path, NAMES) as running:
+        first = begun(served, *CELLS, "--clients", len(NAMES), "--nodes", running.address)
+        until(tmp_path, lambda: len(cells(tmp_path)) >= 3, first)
+        running.nodes["n3"].kill()
+        killed = time.monotonic()
+        _, err = first.communicate(timeout=60)
+        assert time.monotonic() - killed < BOUND_S
+        assert first.returncode == 1
+        assert "n3" in err and "strata measure --resume" in err
+        good = [order for order, error in cells(tmp_path) if error is None]
+        assert len(good) >= 3, "what was finished is kept"
+        ended(running.nodes.pop("n3"))
+        refused = strata("measure", "--resume", "--progress", "none")
+        assert refused.returncode == 1 and "9 have joined" in refused.stderr
+        running.nodes["n3"] = started(["join", running.address, "--name", "n3"], running.folder / "n3")
+        said(running.nodes["n3"], "has joined")
+        took_s, document = goes_on(tmp_path)
+    each_once(document)
+    assert took_s < GOES_ON_S, f"the first new cell was in the store after {took_s:.1f} s"
+
+
+def test_the_scheduler_and_then_the_command_are_killed(served: str, tmp_path: Path) -> None:
+    few = NAMES[:3]
+    with cluster(tmp_path, few) as running:
+        first = begun(served, *CELLS, "--clients", len(few), "--nodes", running.address)
+        until(tmp_path, lambda: len(cells(tmp_path)) >= 2, first)
+        running.scheduler.kill()
+        killed = time.monotonic()
+        _, err = first.communicate(timeout=60)
+        assert time.monotonic() - killed < BOUND_S
+        assert first.returncode == 1 and "strata measure --resume" in err
+    (tmp_path / "again").mkdir()
+    with cluster(tmp_path / "again", few) as running:
+        second = begun("--resume", "--nodes", running.address)
+        before = len(cells(tmp_path))
+        until(tmp_path, lambda: len(cells(tmp_path)) > before, second)
+        second.send_signal(signal.SIGKILL)
+        second.communicate()
+        # The command is gone, and so is who knew the cell in hand; the nodes end by themselves, and take the next one.
+        _, document = goes_on(tmp_path, "--nodes", running.address)
+    each_once(document)
+
+
+def request(name: str | None, clients: int = 2) -> Request:
+    return Request(
+        endpoint=Endpoint.parse("null:"),
+        workload=workload_from_words("randread", clients=clients, rate_iops=200.0 * clients, iodepth=4),
+        segments=(Segment(start=0, length=1 << 26, target=0),),
+        timing=Timing(ramp_s=0.1, runtime_s=0.5, interval_s=0.1),
+        kept_as=name,
+    )
+
+
+def results_of(running: Running) -> dict[str, int]:
+    return {name: len(list((running.state_of(name) / "results").glob("*.json"))) for name in running.nodes}
+
+
+def test_a_result_that_nobody_fetched_is_given_out_and_is_gone_once_it_is_stored(tmp_path: Path) -> None:
+    with cluster(tmp_path, ["a", "b"]) as running:
+        with Cluster.connect(running.address) as first:
+            measured = NodesEngine(first).run(request("run.0.x", clients=3))
+            NodesEngine(first).run(request(None))
+        # Whoever asked is gone before it was in a store.
+        assert results_of(running) == {"a": 1, "b": 1}
+        with Cluster.connect(running.address) as second:
+            engine = NodesEngine(second)
+            assert isinstance(engine, Keeping)
+            again = engine.run(request("run.0.x", clients=3))
+            assert again == measured, "it is the same one, and was not measured again"
+            assert [c.node for c in again.clients] == ["a", "b", "a"]
+            assert engine.run(request("run.0.x")).started_unix_ns != measured.started_unix_ns, "of other clients"
+            engine.stored("run.0.x")
+            engine.close()
+        assert results_of(running) == {"a": 0, "b": 0}
+
+
+@pytest.mark.root
+def test_a_node_whose_disk_is_full_says_so_and_its_result_counts(tmp_path: Path) -> None:
+    full = tmp_path / "full"
+    small = 'mount -t tmpfs -o size=256k,mode=700 tmpfs "$0" && exec "$@"'
+    apart = {"full": ["unshare", "--mount", "sh", "-c", small, str(full)]}
+    full.mkdir(mode=0o700)
+    with cluster(tmp_path, ["full", "well"], apart=apart) as running, Cluster.connect(running.address) as connected:
+        # Its own mounts are seen through its process alone.
+        seen = Path(f"/proc/{running.nodes['full'].pid}/root{full}")
+        with pytest.raises(OSError, match="No space left"), (seen / "fill").open("wb", buffering=0) as fill:
+            while True:
+                fill.write(bytes(4096))
+        engine = NodesEngine(connected)
+        result = engine.run(request("run.0.x"))
+        found = clients_of(result)
+        assert found is not None and len(found.each) == 2 and not result.lost
+        assert engine.unkept == {"full": "No space left on device"}
+        assert results_of(running)["well"] == 1
+
+
+def test_a_client_that_stands_still_is_named_in_time_and_the_others_count(tmp_path: Path) -> None:
+    with cluster(tmp_path, ["a", "b", "c"]) as running, Cluster.connect(running.address) as connected:
+        asked = request("run.0.x", clients=3)
+        asked = asked.model_copy(update={"timing": Timing(ramp_s=0.1, runtime_s=3.0, interval_s=0.5)})
+        stopped: list[float] = []
+
+        def stop(_: object) -> None:
+            if not stopped:
+                running.nodes["b"].send_signal(signal.SIGSTOP)
+                stopped.append(time.monotonic())
+
+        result = NodesEngine(connected).run(asked, stop)
+        assert time.monotonic() - stopped[0] < BOUND_S
+        assert [one.node for one in result.lost] == ["b"]
+        found = clients_of(result)
+        assert found is not None and found.together is not None and found.together.clients == (0, 2)
+        assert found.before_loss is not None
+        # The others kept theirs; it alone is no cell.
+        assert results_of(running) == {"a": 1, "b": 0, "c": 1}
+        running.nodes["b"].send_signal(signal.SIGCONT)
+
+
+@pytest.mark.root
+def test_a_client_whose_link_is_cut_is_named_in_time_and_ends_its_load(tmp_path: Path) -> None:
+    """Each node in a namespace of its own on a wire to the scheduler's; the load is on each node itself."""
+    names = ["a", "b", "c"]
+    with star(names) as spaces:
+        apart = {name: inside(spaces[name]) for name in names}
+        where = "tcp://10.213.8.1:8786"
+        with (
+            cluster(tmp_path, names, where, inside=inside(spaces["hub"]), apart=apart) as running,
+            Cluster.connect(running.address, netns=spaces["hub"]) as connected,
+        ):
+            asked = request("run.0.x", clients=3)
+            asked = asked.model_copy(update={"timing": Timing(ramp_s=0.1, runtime_s=4.0, interval_s=0.5)})
+            cut: list[float] = []
+
+            def now(_: object) -> None:
+                if not cut:
+                    run(need("ip"), "-n", Path(spaces["b"]).name, "link", "set", "wire", "down")
+                    cut.append(time.monotonic())
+
+            result = NodesEngine(connected).run(asked, now)
+            assert time.monotonic() - cut[0] < BOUND_S
+            assert [one.node for one in result.lost] == ["b"]
+            found = clients_of(result)
+            assert found is not None and found.together is not None and found.together.clients == (0, 2)
+            code, err = ended(running.nodes["b"], 30)
+            assert code == 1 and "the scheduler of node b is gone" in err
+            # Its own load came to its end meanwhile, and is on its disk: what nobody asks for again stays there.
+            assert results_of(running)["a"] == results_of(running)["c"] == 1
+
+
+def test_names_of_results_lead_nowhere_else(tmp_path: Path) -> None:
+    for name in ("../x", "a/b", "", ".hidden", "x" * 300):
+        with pytest.raises(ValueError, match="name of a result"):
+            kept.keep(tmp_path, name, {})
+    assert kept.keep(tmp_path, "a.1", {"clients": []}) is None
+    (tmp_path / "results" / "b.2.json").write_text("{broken")
+    assert kept.kept(tmp_path, "a.1") == {"clients": []}
+    assert kept.kept(tmp_path, "b.2") is None and kept.kept(tmp_path, "c.3") is None
+    kept.forget(tmp_path, ["a.1", "c.3"])
+    assert kept.kept(tmp_path, "a.1") is None
