@@ -1,0 +1,55 @@
+"""Counters of a watching as rates in pieces of time: short enough to be kept, long enough to be rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from strata.analyse.counters import reading
+from strata.model.counters import name_of
+from strata.model.series import Series
+from strata.units import NS_PER_S
+
+PIECE_S = 0.5
+PIECES_MOST = 120
+UNASKED = (
+    *("blockdev_discard", "clock_offset", "cpu_frequency", "cpu_cycles", "cpu_instructions", "filesystem_", "numa_"),
+    *(
+        "softirqs",
+        "softnet_packets",
+        "net_packets",
+        "server_resident",
+        "server_switches",
+        "server_read",
+        "server_written",
+    ),
+    *("tcp_cwnd", "tcp_rtt_variation", "process_"),
+)
+"""How the names begin of what no rule asks for."""
+
+
+def pieces(seconds: float) -> tuple[float, ...]:
+    """Where they begin, and the end of the last one, in seconds."""
+    count = max(1, min(PIECES_MOST, round(seconds / PIECE_S)))
+    return tuple(seconds * i / count for i in range(count + 1))
+
+
+def rates(series: Iterable[Series], began_ns: int, edges: Sequence[float]) -> dict[str, tuple[float | None, ...]]:
+    """By the counter's stored name its rate (of a gauge: its mean) in each piece. What never had a value is left out."""
+    spans = [
+        (began_ns + round(a * NS_PER_S), began_ns + round(b * NS_PER_S)) for a, b in zip(edges, edges[1:], strict=False)
+    ]
+    found = {}
+    for one in series:
+        if one.metric.startswith(UNASKED):
+            continue
+        values = tuple(_in(one, start, end) for start, end in spans)
+        if any(v is not None for v in values):
+            found[name_of(one)] = values
+    return found
+
+
+def _in(series: Series, start: int, end: int) -> float | None:
+    if not series.t_ns or end <= series.t_ns[0] or start >= series.t_ns[-1]:
+        return None
+    value = reading(series, start, end)
+    return None if value is None else float(f"{value:.5g}")

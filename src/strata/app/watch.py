@@ -1,0 +1,174 @@
+"""Somebody else's load, watched for a time or beside a command, and what limits it. No I/O is issued to the storage."""
+
+from __future__ import annotations
+
+import stat
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from strata.analyse.watch.course import pieces, rates
+from strata.app.beside import beside
+from strata.app.naming import local, missing
+from strata.app.sampling_scope import devices_reached, sampling_scope_of
+from strata.app.signals import stop_on_signals
+from strata.app.stacks import DISK, FILE_SYSTEM, elsewhere, read_stack
+from strata.app.trace import targets_of_stack
+from strata.app.watch_traces import Traces
+from strata.diagnose.watch.verdict import judge
+from strata.discover.chain import devices_of
+from strata.errors import StrataError
+from strata.formats.fio_job import outstanding_of_fio_line
+from strata.host import block
+from strata.host.proc import Sys
+from strata.model.base import Value
+from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.series import Series
+from strata.model.stack import Layer, Stack
+from strata.model.watch import Asked, Observed, Ran, Reached, WatchResult
+from strata.probes import Sampler
+from strata.probes.issuers import Issuers
+from strata.probes.trace import check as check_trace
+
+DEFAULT_S = 30.0
+LONGEST_S = 24 * 3600.0
+INTERVAL_S = 0.25
+_LOOK_S = 0.1
+
+
+class Watching(Value):
+    """What is asked: where, for how long, beside which command. ``trace``: also short block traces, where allowed."""
+
+    where: str
+    seconds: float | None = None
+    command: tuple[str, ...] = ()
+    trace: bool = True
+    interval_s: float = INTERVAL_S
+
+
+def stack_under(where: Path) -> Stack:
+    """A stack file as it is; of a path its device and its file system; of a device that alone. Raises `UsageError`."""
+    where = local(where)
+    if not where.exists():
+        raise missing(where, "watch")
+    if where.suffix == ".toml" and where.is_file():
+        return read_stack(where)
+    if stat.S_ISBLK(where.stat().st_mode):
+        layer = Layer(name=DISK, endpoint=f"block:{where.resolve()}")
+        return Stack(name=str(where), layers=(layer,))
+    path = where.resolve()
+    under = devices_of(Endpoint.parse(f"file:{path}"))
+    layers = [Layer(name=DISK, endpoint=f"block:{block.node_path(under.carriers[0])}")] if under.carriers else []
+    layers.append(Layer(name=FILE_SYSTEM, endpoint=f"file:{path}", on=(DISK,) if layers else ()))
+    return Stack(name=str(where), layers=tuple(layers))
+
+
+def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> tuple[Observed, Traces | None]:
+    """Watch, and give back all that was seen. Raises `UsageError`.
+
+    A signal ends the watching; what was seen until then is the result.
+    """
+    stack = stack_under(Path(asked.where))
+    ends = {layer.name: stack.endpoint_of(layer) for layer in stack.layers if not layer.brought}
+    top = stack.layers[-1]
+    paths = tuple(e.path for e in ends.values() if e.kind is EndpointKind.FILE and e.path)
+    scope = sampling_scope_of(stack, ends, top.name, paths)
+    reached = tuple(
+        Reached(layer=name, devices=found.under.devices, carriers=found.under.carriers)
+        for name, found in devices_reached(stack, ends).items()
+    )
+    sampler = Sampler(scope.devices, asked.interval_s, paths=scope.paths, nodes=scope.nodes)
+    issuers = Issuers()
+    sampler.start()
+    began, began_ns = time.monotonic(), time.time_ns()
+    traces, no_trace = _traces(stack, began) if asked.trace else (None, "a trace was not asked for (--no-trace)")
+    issuers.start()
+    spent = time.process_time()
+    ran: Ran | None = None
+    series: tuple[Series, ...] = ()
+    try:
+        if asked.command:
+            ran = _beside(asked, issuers)
+        else:
+            _wait(asked.seconds if asked.seconds is not None else DEFAULT_S, began, tick)
+    finally:
+        seconds = time.monotonic() - began
+        own = time.process_time() - spent
+        if traces is not None:
+            traces.stop()
+        who = issuers.stop()
+        series = sampler.stop()
+    edges = pieces(seconds)
+    absent = [*sampler.absent, *elsewhere(stack), *((no_trace,) if no_trace else ())]
+    absent += [f"traces: {traces.absent}"] if traces is not None and traces.absent else []
+    seen = Observed(
+        where=asked.where,
+        began_unix_ns=began_ns,
+        seconds=round(seconds, 3),
+        stack=stack,
+        reached=reached,
+        bins=tuple(round(e, 4) for e in edges),
+        rates=rates(series, began_ns, edges),
+        issuers=who,
+        arrivals=tuple(traces.arrivals) if traces is not None else (),
+        ran=ran,
+        absent=tuple(dict.fromkeys(absent)),
+        sampling_share=round(own / seconds, 4) if seconds > 0 else None,
+    )
+    return seen, traces
+
+
+def told(seen: Observed) -> WatchResult:
+    """What is said of an observation. Pure."""
+    found = judge(seen)
+    return WatchResult(
+        where=seen.where,
+        began_unix_ns=seen.began_unix_ns,
+        seconds=seen.seconds,
+        verdict=found.verdict,
+        findings=found.findings,
+        ruled_out=found.ruled_out,
+        layers=found.layers,
+        issuers=seen.issuers,
+        arrivals=tuple(a.model_copy(update={"requests": None, "done": (), "flying": ()}) for a in seen.arrivals),
+        ran=seen.ran,
+        absent=seen.absent,
+        sampling_share=seen.sampling_share,
+    )
+
+
+def _traces(stack: Stack, began: float) -> tuple[Traces | None, str]:
+    """Or why there are none."""
+    try:
+        check_trace(stack.name)
+        traces = Traces(targets_of_stack(stack, Sys()), began)
+    except StrataError as e:
+        return None, f"{e.headline}"
+    traces.start()
+    return traces, ""
+
+
+def _wait(seconds: float, began: float, tick: Callable[[float], None]) -> None:
+    with stop_on_signals() as stop:
+        while (left := began + seconds - time.monotonic()) > 0 and not stop():
+            time.sleep(min(_LOOK_S, left))
+            tick(time.monotonic() - began)
+
+
+def _beside(asked: Watching, issuers: Issuers) -> Ran:
+    begun = time.monotonic()
+    status = beside(asked.command, started=issuers.command, limit_s=asked.seconds)
+    return Ran(
+        command=asked.command,
+        seconds=round(time.monotonic() - begun, 3),
+        status=status,
+        asked=_asked(asked.command),
+    )
+
+
+def _asked(command: Sequence[str]) -> Asked | None:
+    """What a command line of fio says that it keeps outstanding; None where it is not understood."""
+    if Path(command[0]).name != "fio":
+        return None
+    outstanding = outstanding_of_fio_line(command[1:])
+    return None if outstanding is None else Asked(outstanding=outstanding)
