@@ -30,7 +30,9 @@ from watchbench.loads import load_of  # noqa: E402
 SETUPS = ("local-ext4", "local-xfs", "block-nbd")
 """Labs that fio reaches here: files, and NBD."""
 UNSEEN = ("cache-fit", "cold-cache", "swapped")
-"""No limit that a load shows: a cache that flatters or is empty is seen against an earlier run, a wrong file by its data."""
+"""No limit that a load shows: a cache that flatters or is empty is seen against an earlier run, a wrong file by its
+data.
+"""
 FIRST_BASE = 60
 TRACEFS = "/sys/kernel/tracing"
 
@@ -76,7 +78,9 @@ def _live(asked: argparse.Namespace, rules: split.Split) -> None:
     for trial in islice(wanted, asked.live):
         if asked.seconds and time.monotonic() - begun > asked.seconds:
             break
-        case = live.tried(trial, lambda what: print(f"· {time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True))
+        case = live.tried(
+            trial, lambda what: print(f"· {time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
+        )
         print(_line(case, rules), flush=True)
 
 
@@ -90,7 +94,15 @@ def _line(case: WatchCase, rules: split.Split) -> str:
         return f"{head}: FAILED {case.failed}"
     verdict = judged.replayed(case)
     one = judged.held(case, verdict, rules)
-    mark = "ok" if one.right_cause and not judged.missaid(case, verdict) else "layer" if one.right_layer else "WRONG" if one.wrong else "miss"
+    mark = (
+        "ok"
+        if one.right_cause and not judged.missaid(case, verdict)
+        else "layer"
+        if one.right_layer
+        else "WRONG"
+        if one.wrong
+        else "miss"
+    )
     if not case.counts:
         mark = f"({mark})"
     first = verdict.first
@@ -106,7 +118,8 @@ def _told(cases: list[WatchCase], rules: split.Split, *, explain: bool) -> int:
     print(score.text(rows, "all cases"))
     for part, keep in (("there to learn from", False), ("kept apart", True)):
         mine = [(f, p) for f, p in zip(found, pairs, strict=True) if bool(f.kept) is keep]
-        print(f"\n{score.text(judged.table([f for f, _ in mine], [judged.missaid(*p) for _, p in mine if not p[0].failed]), part)}")
+        swapped = [judged.missaid(*p) for _, p in mine if not p[0].failed]
+        print(f"\n{score.text(judged.table([f for f, _ in mine], swapped), part)}")
     said = [judged.held(c, c.verdict, rules) for c in scored if c.verdict is not None]
     print(f"\n{score.text(judged.table(said, []), 'as said live')}")
     failed = [c for c in cases if c.failed]
@@ -125,7 +138,9 @@ def _told(cases: list[WatchCase], rules: split.Split, *, explain: bool) -> int:
 
 
 def _with_traces() -> None:
-    """In a mount namespace of our own where tracefs is mounted, if it is not: what is traced is seen, and nothing stays."""
+    """In a mount namespace of our own where tracefs is mounted, if it is not: what is traced is seen, and nothing
+    stays.
+    """
     if "--live" in sys.argv and os.geteuid() == 0 and not Path(TRACEFS, "events").is_dir():
         script = 'mount -t tracefs tracefs "$0" && exec "$@"'
         words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, TRACEFS]

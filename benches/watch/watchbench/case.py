@@ -1,4 +1,6 @@
-"""A kept watching: the trial, its load, what the load felt, and all the evidence, packed (xz): it can be judged again."""
+"""A kept watching: the trial, its load, what the load felt, and all the evidence, packed (xz): it can be judged
+again.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ UNENDED = "it was begun and did not end"
 
 
 class WatchCase(Value):
-    """``felt``: how many times slower the load was for what was put in; None: nothing was. ``verdict``: as it was said."""
+    """``felt``: how many times slower the load was for what was put in; None: nothing was. ``verdict``: as it was
+    said.
+    """
 
     version: Literal[1] = Field(default=1, alias="case")
     trial: Trial

@@ -10,12 +10,12 @@ from diagnosisbench.judge import Judged, Limit, Truth, truths
 from diagnosisbench.kept import NO_VERDICT, Verdict
 from diagnosisbench.score import SURE, Bar, Row
 from diagnosisbench.split import Split
-from watchbench.case import WatchCase, verdict_of
-from watchbench.loads import LOADS, Does
 
 from strata.diagnose.watch.verdict import judge
 from strata.model.finding import Cause, VerdictKind
 from strata.model.watch import APPLICATION
+from watchbench.case import WatchCase, verdict_of
+from watchbench.loads import LOADS, Does
 
 ITSELF = Limit("the load itself", frozenset({Cause.GENERATOR, Cause.CLIENT_PROCESSORS}), frozenset({APPLICATION}))
 

@@ -18,9 +18,6 @@ from diagnosisbench import outside
 from diagnosisbench.live import PATH, machine_of, neighbour, revision
 from diagnosisbench.setups import SETUPS
 from diagnosisbench.trial import Trial
-from watchbench import case as kept
-from watchbench.case import WatchCase, verdict_of
-from watchbench.loads import Does, Load, fio, load_of
 
 from strata.errors import RunFailed, StrataError
 from strata.model.finding import Finding
@@ -31,10 +28,15 @@ from strata_lab.client import inside, layer_of
 from strata_lab.down import down
 from strata_lab.lab import Lab
 from strata_lab.up import up
+from watchbench import case as kept
+from watchbench.case import WatchCase, verdict_of
+from watchbench.loads import Does, Load, fio, load_of
 
 BEFORE_S, WATCHED_S, IDLE_S = 3.0, 13.0, 8.0
 LONGEST_S = 90.0
-BENCH = os.pathsep.join((PATH, str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2] / "diagnosis")))
+BENCH = os.pathsep.join(
+    (PATH, str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2] / "diagnosis"))
+)
 Say = Callable[[str], None]
 
 
@@ -118,10 +120,10 @@ def _watched(case: WatchCase, lab: Lab, load: Load, home: Path, before: tuple[fl
     with ExitStack() as open_ones:
         beside = open_ones.enter_context(neighbour()) if case.trial.neighbour else []
         begun, average = time.monotonic(), os.getloadavg()[0]
+        env = os.environ | {"PYTHONPATH": BENCH}
         done = subprocess.run(
-            words, env=os.environ | {"PYTHONPATH": BENCH}, cwd="/", capture_output=True, text=True, timeout=2 * LONGEST_S,
-            check=False,
-        )  # fmt: skip
+            words, env=env, cwd="/", capture_output=True, text=True, timeout=2 * LONGEST_S, check=False
+        )
         seconds = time.monotonic() - begun
         running = all(one.poll() is None for one in beside) if beside else None
         machine = machine_of((average, os.getloadavg()[0]), others=0.0, beside=running)

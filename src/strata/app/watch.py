@@ -28,6 +28,7 @@ from strata.model.stack import Layer, Stack
 from strata.model.watch import Asked, Observed, Ran, Reached, WatchResult
 from strata.probes import Sampler
 from strata.probes.issuers import Issuers
+from strata.probes.processes import Processes
 from strata.probes.trace import check as check_trace
 
 DEFAULT_S = 30.0
@@ -77,7 +78,8 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
         Reached(layer=name, devices=found.under.devices, carriers=found.under.carriers)
         for name, found in devices_reached(stack, ends).items()
     )
-    sampler = Sampler(scope.devices, asked.interval_s, paths=scope.paths, nodes=scope.nodes)
+    processes = Processes(Sys())
+    sampler = Sampler(scope.devices, asked.interval_s, paths=scope.paths, nodes=scope.nodes, processes=processes)
     issuers = Issuers()
     sampler.start()
     began, began_ns = time.monotonic(), time.time_ns()
@@ -110,6 +112,7 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
         bins=tuple(round(e, 4) for e in edges),
         rates=rates(series, began_ns, edges),
         issuers=who,
+        servers=tuple(sorted(processes.descendants(pid for pids in processes.listening.values() for pid in pids))),
         arrivals=tuple(traces.arrivals) if traces is not None else (),
         ran=ran,
         absent=tuple(dict.fromkeys(absent)),

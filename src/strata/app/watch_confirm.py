@@ -22,7 +22,9 @@ NAME = "observed"
 
 
 def observed_profile(figures: TraceFigures | None, whole: bool, where: str) -> Derived | None:
-    """The load at the uppermost device that saw any, by the derivation of ``strata plan --from-trace``; None without."""
+    """The load at the uppermost device that saw any, by the derivation of ``strata plan --from-trace``; None
+    without.
+    """
     traced = None if figures is None else workload_of(figures, whole)
     if traced is None or figures is None:
         return None
@@ -89,7 +91,9 @@ def confirmation(where: str, derived: Derived | None, to: Path | None = None) ->
 
 
 def confirmed(where: str, derived: Derived | None, asked: Confirmation, store: str | None, emit: Emit) -> Confirmation:
-    """Runs it: a diagnosis with the observed load, on a file that it makes and removes. Raises what a diagnosis raises."""
+    """Runs it: a diagnosis with the observed load, on a file that it makes and removes. Raises what a diagnosis
+    raises.
+    """
     place = place_of(where)
     if place is None:
         return asked

@@ -98,8 +98,8 @@ class Requests(Value):
 class Arrival(Value):
     """What reached one device in a short trace: ``from_s`` to ``from_s + seconds`` of the watching.
 
-    ``lengths``: (bytes, how many) of what entered. ``done``: requests completed in each ``bin_s``, ``flying``: in flight
-    at the end of each.
+    ``lengths``: (bytes, how many) of what entered. ``done``: requests completed in each ``bin_s``, ``flying``: in
+    flight at the end of each.
     """
 
     device: str
@@ -134,8 +134,9 @@ class Ran(Value):
 class Observed(Value):
     """All the evidence of one watching, from which the verdict is made by rules alone: it can be judged again.
 
-    ``bins``: seconds from the beginning at which the pieces begin, and the end of the last one; ``rates``: each counter by
-    its name, with what it says in each piece. ``absent``: what was not seen, and why.
+    ``bins``: seconds from the beginning at which the pieces begin, and the end of the last one; ``rates``: each
+    counter by its name, with what it says in each piece. ``servers``: processes that serve the path, whose requests are
+    the load's. ``absent``: what was not seen, and why.
     """
 
     schema_version: Literal["strata.observed/1"] = Field(default="strata.observed/1", alias="schema")
@@ -147,6 +148,7 @@ class Observed(Value):
     bins: tuple[float, ...]
     rates: dict[str, tuple[float | None, ...]]
     issuers: tuple[Issuer, ...] = ()
+    servers: tuple[int, ...] = ()
     arrivals: tuple[Arrival, ...] = ()
     ran: Ran | None = None
     absent: tuple[str, ...] = ()
@@ -173,8 +175,8 @@ class Observed(Value):
 class WatchedLayer(Value):
     """What one layer did: ``in_flight`` and ``request_ns`` by Little's law (X · R = N), rates per second.
 
-    ``busy``: share of the time with a request in it; ``what``: the device, card, queue or process that it is; ``bs``: mean
-    bytes of a request; ``sequential``: share of the requests that go on where one of the last 16 ended.
+    ``busy``: share of the time with a request in it; ``what``: the device, card, queue or process that it is; ``bs``:
+    mean bytes of a request; ``sequential``: share of the requests that go on where one of the last 16 ended.
     """
 
     layer: str

@@ -1,11 +1,11 @@
 """Who issues I/O on this machine: processes with what they moved, their control group, and where their threads wait.
 
-Reads    /proc/PID/io, stat, cgroup and schedstat of every process at the beginning, at the end and in between; of the few that
-         move data, state and wait channel of their threads.
-Costs    a look at all processes 25 µs each, at most `Paced`'s share of the time; a look at threads 20 µs each.
-Needs    root for the processes of other users, and for wait channels.
-Blind to I/O of a process that began and ended between two looks; whose pages the kernel writes later (they count where
-         they were dirtied); requests that a server issues for others (they are the server's).
+Reads    /proc/PID/io, stat, cgroup and schedstat of every process at the beginning, at the end and in between; of the
+         few that move data, state and wait channel of their threads. Costs    a look at all processes 25 µs each, at
+         most `Paced`'s share of the time; a look at threads 20 µs each. Needs    root for the processes of other
+         users, and for wait channels. Blind to I/O of a process that began and ended between two looks; whose pages
+         the kernel writes later (they count where they were dirtied); requests that a server issues for others (they
+         are the server's).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from strata import units
 from strata.model.finding import VerdictKind
 from strata.model.watch import Arrival, Issuer, WatchedLayer, WatchEvent, WatchResult
@@ -16,6 +18,7 @@ _COLORS = {
     VerdictKind.APPLICATION: "yellow",
 }
 _ISSUERS, _RULED_OUT = 6, 6
+_WIDE = 100
 
 
 def watch_text(result: WatchResult, width: int, color: bool = False) -> str:
@@ -45,18 +48,32 @@ def _places(rows: tuple[WatchedLayer, ...], width: int) -> list[str]:
     head = ("layer", "what", "IOPS", "rate", "in flight", "each", "busy", "size", "sequential")
     body = [
         (
-            r.layer, r.what, _count(r.iops), _rate(r.bytes_per_second),
+            r.layer,
+            r.what,
+            _count(r.iops),
+            _rate(r.bytes_per_second),
             "–" if r.in_flight is None else units.significant(r.in_flight, 2),
             "–" if r.request_ns is None else units.duration(r.request_ns),
-            _share(r.busy), "–" if r.bs is None else units.size(r.bs), _share(r.sequential),
+            _share(r.busy),
+            "–" if r.bs is None else units.size(r.bs),
+            _share(r.sequential),
         )
         for r in rows
-    ]  # fmt: skip
-    return (
-        table(head, body, width, numeric=frozenset(range(2, 9)), elastic=frozenset({0, 1}))
-        if body
-        else ["  nothing was counted"]
-    )
+    ]
+    if not body:
+        return ["  nothing was counted"]
+    return _table(head, body, width, numeric=range(2, 9), elastic=(0, 1))
+
+
+def _table(
+    head: Sequence[str], body: Sequence[Sequence[str]], width: int, numeric: range, elastic: tuple[int, ...]
+) -> list[str]:
+    """Without the last columns, where the terminal is too narrow for all of them."""
+    columns = len(head) if width >= _WIDE else len(head) - 2
+    return table(
+        head[:columns], [row[:columns] for row in body], width,
+        numeric=frozenset(n for n in numeric if n < columns), elastic=frozenset(n for n in elastic if n < columns),
+    )  # fmt: skip
 
 
 def _verdict(result: WatchResult, width: int, paint: Paint) -> list[str]:
@@ -96,14 +113,19 @@ def _who(issuers: tuple[Issuer, ...], width: int) -> list[str]:
     head = ("issued by", "kind", "reads", "writes", "CPUs", "waits for storage", "sleeps", "group")
     body = [
         (
-            f"{clean(i.name)}/{i.pid}" + (" *" if i.watched else ""), i.kind, _rate(i.read_bytes), _rate(i.write_bytes),
-            units.significant(i.cores, 2), _share(None if i.threads is None else i.threads.share("storage")),
-            _share(None if i.threads is None else i.threads.share("sleeping")), clean(i.group) or "/",
+            f"{clean(i.name)}/{i.pid}" + (" *" if i.watched else ""),
+            i.kind,
+            _rate(i.read_bytes),
+            _rate(i.write_bytes),
+            units.significant(i.cores, 2),
+            _share(None if i.threads is None else i.threads.share("storage")),
+            _share(None if i.threads is None else i.threads.share("sleeping")),
+            clean(i.group) or "/",
         )
         for i in issuers[:_ISSUERS]
-    ]  # fmt: skip
+    ]
     note = ["  * the command"] if any(i.watched for i in issuers) else []
-    return ["", *table(head, body, width, numeric=frozenset(range(2, 7)), elastic=frozenset({0, 7})), *note]
+    return ["", *_table(head, body, width, numeric=range(2, 7), elastic=(0, 7)), *note]
 
 
 def _arrived(arrivals: tuple[Arrival, ...], width: int) -> list[str]:

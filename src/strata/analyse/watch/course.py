@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from strata.analyse.counters import reading
 from strata.model.counters import name_of
@@ -34,10 +35,10 @@ def pieces(seconds: float) -> tuple[float, ...]:
 
 
 def rates(series: Iterable[Series], began_ns: int, edges: Sequence[float]) -> dict[str, tuple[float | None, ...]]:
-    """By the counter's stored name its rate (of a gauge: its mean) in each piece. What never had a value is left out."""
-    spans = [
-        (began_ns + round(a * NS_PER_S), began_ns + round(b * NS_PER_S)) for a, b in zip(edges, edges[1:], strict=False)
-    ]
+    """By the counter's stored name its rate (of a gauge: its mean) in each piece. What never had a value is left
+    out.
+    """
+    spans = [(began_ns + round(a * NS_PER_S), began_ns + round(b * NS_PER_S)) for a, b in pairwise(edges)]
     found = {}
     for one in series:
         if one.metric.startswith(UNASKED):

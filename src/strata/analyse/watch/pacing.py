@@ -1,10 +1,11 @@
 """How a device paces what it completes: how many requests it serves at once, and how long each of them holds a server.
 
-A device that serves c requests at once, in the order in which they came, completes the k-th c completions after it began the one
-before it on the same server: while requests wait, the times between a completion and the c-th after it are its service time, and
-hardly vary (a multi-server queue, first come first served; Gross and Harris, chapter 2). With any other lag they do. So the lag
-whose times vary least is the number of servers, and their median the service time. A cap paces single completions (lag 1) closer
-together than any request takes. Where no lag stands out, the times themselves vary, and nothing is said.
+A device that serves c requests at once, in the order in which they came, completes the k-th c completions after it
+began the one before it on the same server: while requests wait, the times between a completion and the c-th after it
+are its service time, and hardly vary (a multi-server queue, first come first served; Gross and Harris, chapter 2).
+With any other lag they do. So the lag whose times vary least is the number of servers, and their median the service
+time. A cap paces single completions (lag 1) closer together than any request takes. Where no lag stands out, the
+times themselves vary, and nothing is said.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ LAGS = 64
 FEWEST = 100
 REGULAR = 0.12
 """Spread (interquartile range ÷ median) of the times at the lag from which on it is a pace."""
-STANDS_OUT = 3.0
+STANDS_OUT = 2.0
 """A neighbouring lag varies at least so many times as much; of lag 1 the double lag may vary as little."""
 WAITS = 0.8
 """Of the completions: so many had requests waiting behind them, else there is no pace to see."""
@@ -73,22 +74,23 @@ def pace(requests: Requests) -> Pace | None:
 
 def _waited(issued: NDArray[np.float64], ends: NDArray[np.float64]) -> bool:
     """Whether more than one was under way nearly all the time."""
-    flying = np.searchsorted(issued, ends, side="right") - np.arange(1, ends.size + 1)
+    flying = np.searchsorted(issued, ends, side="left") - np.arange(1, ends.size + 1)
     return float(np.mean(flying >= 1)) >= WAITS
 
 
 def _lag(ends: NDArray[np.float64]) -> tuple[int, float, float] | None:
-    spreads = {}
+    found: dict[int, tuple[float, float, float]] = {}
     for lag in range(1, min(LAGS, ends.size // 8) + 1):
-        between = ends[lag:] - ends[:-lag]
-        low, middle, high = np.percentile(between, (25, 50, 75))
-        spreads[lag] = (float((high - low) / middle) if middle > 0 else np.inf, float(middle))
-    regular = [lag for lag, (spread, _) in spreads.items() if spread <= REGULAR]
-    for lag in regular:
-        spread, middle = spreads[lag]
-        around = [spreads[n][0] for n in (lag - 1, lag + 1) if n in spreads and n % lag]
-        # A sum of independent times gets regular too: then every lag behind it is, and its neighbours as much.
-        if lag == 1 or all(other >= STANDS_OUT * max(spread, 0.004) for other in around):
+        lowest, low, middle, high, highest = np.percentile(ends[lag:] - ends[:-lag], (10, 25, 50, 75, 90))
+        if middle > 0:
+            found[lag] = float(middle), float((high - low) / middle), float((highest - lowest) / middle)
+    for lag, (middle, spread, wide) in found.items():
+        if spread > REGULAR:
+            continue
+        # A sum of independent times gets regular too: then every lag behind it is, and its neighbours as much. Servers
+        # that end together leave most of the neighbouring times alike, but not the outer ones.
+        around = [found[n][2] for n in (lag - 1, lag + 1) if n in found]
+        if lag == 1 or all(other >= STANDS_OUT * max(wide, 0.01) for other in around):
             return lag, middle, spread
     return None
 

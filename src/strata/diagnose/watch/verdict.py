@@ -1,4 +1,6 @@
-"""The verdict of a watching: idle first, then whoever accounts for the most of the requests' time, or that it is not known."""
+"""The verdict of a watching: idle first, then whoever accounts for the most of the requests' time, or that it is not
+known.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,34 @@ from strata.diagnose.watch.claim import NAMED, Answers, Claim
 from strata.diagnose.watch.view import IDLE_BYTES, IDLE_IOPS, View
 from strata.model.finding import Cause, Finding, RuledOut, Verdict, VerdictKind
 from strata.model.plugins import modules
+from strata.model.resources import Resources
 from strata.model.watch import APPLICATION, Observed, WatchedLayer
 
 SHORTEST_S = 2.0
+IDLE_BUSY, IDLE_WAITING = 0.01, 0.5
+"""Share of the time with a request, and requests in flight, from which on a device is not idle however few they are."""
 CACHED = 4 << 20
 """Bytes per second through system calls, beside a device that has nothing to do."""
-FIRST = (Cause.CLIENT_PROCESSORS, Cause.STALLS, Cause.SLOW_PHASES, Cause.WIRE_LOSS, Cause.QUOTA, Cause.NOISY_WIRE, Cause.WRONG_CARD,
-         Cause.WIRE_BANDWIDTH, Cause.SINGLE_THREAD, Cause.SLOW_FLUSH, Cause.NOISY_DEVICE, Cause.WIRE_LATENCY, Cause.PROCESSORS,
-         Cause.GENERATOR, Cause.SPLITS, Cause.WRITE_CACHE_FULL)  # fmt: skip
-"""Of claims that can all be so, the more specific one first: what a device does between its stalls is asked afterwards, and a full
+FIRST = (
+    Cause.CLIENT_PROCESSORS,
+    Cause.STALLS,
+    Cause.SLOW_PHASES,
+    Cause.WIRE_LOSS,
+    Cause.QUOTA,
+    Cause.NOISY_WIRE,
+    Cause.WRONG_CARD,
+    Cause.WIRE_BANDWIDTH,
+    Cause.SINGLE_THREAD,
+    Cause.SLOW_FLUSH,
+    Cause.NOISY_DEVICE,
+    Cause.WIRE_LATENCY,
+    Cause.PROCESSORS,
+    Cause.GENERATOR,
+    Cause.SPLITS,
+    Cause.WRITE_CACHE_FULL,
+)
+"""Of claims that can all be so, the more specific one first: what a device does between its stalls is asked
+afterwards, and a full
 wire makes its round trip long."""
 
 
@@ -72,33 +93,48 @@ def _ordered(claims: list[Claim]) -> list[Claim]:
 def _goes_with(first: Claim, other: Claim) -> bool:
     """Whether the other is so as well when the first one is: a stalling device also has requests waiting in it."""
     over_time = (Cause.STALLS, Cause.SLOW_PHASES, Cause.NOISY_DEVICE, Cause.SLOW_FLUSH, Cause.SPLITS)
-    return (
-        first.layer == other.layer
-        and first.cause in over_time
-        or first.cause in (Cause.QUOTA, Cause.CLIENT_PROCESSORS, Cause.WIRE_LOSS)
+    return (first.layer == other.layer and first.cause in over_time) or first.cause in (
+        Cause.QUOTA,
+        Cause.CLIENT_PROCESSORS,
+        Cause.WIRE_LOSS,
     )
 
 
 def _verdict(view: View, ordered: list[Claim], missing: list[str]) -> Verdict:
     if not ordered:
         return Verdict(
-            kind=VerdictKind.INCONCLUSIVE, layer=None, cause=Cause.NONE, confidence=0.0,
+            kind=VerdictKind.INCONCLUSIVE,
+            layer=None,
+            cause=Cause.NONE,
+            confidence=0.0,
             headline="nothing that is counted limits this load",
-            explanation=_nothing(view), next_step="Measure the layers: the command below does.",
+            explanation=_nothing(view),
+            next_step="Measure the layers: the command below does.",
             missing=tuple(dict.fromkeys((*missing, *_would_tell(view)))),
-        )  # fmt: skip
+        )
     first = ordered[0]
     told = first.missing + tuple(missing)
     if first.confidence < NAMED:
         return Verdict(
-            kind=VerdictKind.INCONCLUSIVE, layer=first.layer, cause=first.cause, confidence=round(first.confidence, 2),
-            headline=f"not certain: {first.title}", explanation=first.explanation, next_step=first.next_step,
+            kind=VerdictKind.INCONCLUSIVE,
+            layer=first.layer,
+            cause=first.cause,
+            confidence=round(first.confidence, 2),
+            headline=f"not certain: {first.title}",
+            explanation=first.explanation,
+            next_step=first.next_step,
             missing=tuple(dict.fromkeys((*told, *_would_tell(view)))),
-        )  # fmt: skip
+        )
     return Verdict(
-        kind=first.kind, layer=first.layer, cause=first.cause, confidence=round(first.confidence, 2), headline=first.title,
-        explanation=first.explanation, next_step=first.next_step, missing=tuple(dict.fromkeys(told)),
-    )  # fmt: skip
+        kind=first.kind,
+        layer=first.layer,
+        cause=first.cause,
+        confidence=round(first.confidence, 2),
+        headline=first.title,
+        explanation=first.explanation,
+        next_step=first.next_step,
+        missing=tuple(dict.fromkeys(told)),
+    )
 
 
 def _nothing(view: View) -> str:
@@ -107,7 +143,8 @@ def _nothing(view: View) -> str:
         return "The load was seen, and no resource that is counted is full."
     return (
         f"{view.device_name} has {units.significant(view.in_flight, 2)} requests in flight and is busy for "
-        f"{units.percent(disk.busy or 0.0, 2)} of the time; no resource that is counted is full, and nothing shows that the application "
+        f"{units.percent(disk.busy or 0.0, 2)} of the time; no resource that is counted is full, and nothing "
+        f"shows that the application "
         "pauses."
     )
 
@@ -128,44 +165,65 @@ def _too_short(seen: Observed) -> Verdict | None:
     if seen.seconds >= SHORTEST_S:
         return None
     return Verdict(
-        kind=VerdictKind.INCONCLUSIVE, layer=None, cause=Cause.NONE, confidence=0.0,
+        kind=VerdictKind.INCONCLUSIVE,
+        layer=None,
+        cause=Cause.NONE,
+        confidence=0.0,
         headline=f"watched for {units.duration(seen.seconds * 1e9)} only",
         explanation=f"Rates of less than {SHORTEST_S:g} s say nothing of what limits.",
         next_step="Watch longer: --for 30s, or a command that runs longer.",
         missing=("a longer time",),
-    )  # fmt: skip
+    )
 
 
 def _unseen(view: View) -> Verdict | None:
     """Nothing of the path can be counted from here."""
-    if view.device_name is not None or view.has_connections or view.resources.cards:
+    if view.disk is not None and view.in_flight is not None and view.busy is not None:
+        return None
+    if view.remote and (view.has_connections or view.resources.cards):
         return None
     return Verdict(
-        kind=VerdictKind.INCONCLUSIVE, layer=None, cause=Cause.NONE, confidence=0.0,
-        headline="no device and no connection of the path is visible from here",
-        explanation="Nothing that the load's requests pass has counters on this machine.",
+        kind=VerdictKind.INCONCLUSIVE,
+        layer=None,
+        cause=Cause.NONE,
+        confidence=0.0,
+        headline="no device and no connection of the path is seen whole from here",
+        explanation="Of what the load's requests pass, nothing has all the counters on this machine that tell of it.",
         next_step="Watch on the machine that has the devices, or name its nodes in a stack file.",
         missing=("counters of a device or a connection of the path", *view.seen.absent[:4]),
-    )  # fmt: skip
+    )
 
 
 def _idle(view: View) -> Verdict | None:
-    moved = max((c.most for c in view.resources.cards), default=0.0) if view.remote else 0.0
-    waits = (view.in_flight or 0.0) >= 0.5
-    if view.iops >= IDLE_IOPS or view.bytes_per_s >= IDLE_BYTES or moved >= IDLE_BYTES or waits:
+    """By the whole time: a file system's own commit now and then is no load."""
+    whole = Resources(view.seen.readings(), 1.0, 1.0)
+    disk = None if view.device_name is None else whole.disk(view.device_name)
+    moved = max((c.most for c in whole.cards), default=0.0) if view.remote else 0.0
+    iops = 0.0 if disk is None else disk.reads + disk.writes
+    rate = 0.0 if disk is None else disk.read_bytes + disk.write_bytes
+    busy, waiting = (0.0, 0.0) if disk is None else (disk.busy or 0.0, disk.in_flight or 0.0)
+    if iops >= IDLE_IOPS or rate >= IDLE_BYTES or moved >= IDLE_BYTES or busy >= IDLE_BUSY or waiting >= IDLE_WAITING:
         return None
     asked = sum(i.asked_bytes for i in view.watched)
     if view.seen.ran is not None and asked >= CACHED:
         return Verdict(
-            kind=VerdictKind.APPLICATION, layer=APPLICATION, cause=Cause.CACHE_FLATTERS, confidence=0.75,
+            kind=VerdictKind.APPLICATION,
+            layer=APPLICATION,
+            cause=Cause.CACHE_FLATTERS,
+            confidence=0.75,
             headline=f"the page cache answers: {units.rate(asked)} are asked for and nothing reaches the devices",
-            explanation="The application's system calls move data, and the devices below have nothing to do: its data is in memory.",
+            explanation="The application's system calls move data, and the devices below have nothing to do: its "
+            "data is in memory.",
             next_step="The storage does not limit this load. Watch it when the data is not cached, or with direct I/O.",
-        )  # fmt: skip
+        )
     where = view.device_name or view.top.name
     return Verdict(
-        kind=VerdictKind.IDLE, layer=None, cause=Cause.NONE, confidence=0.95,
+        kind=VerdictKind.IDLE,
+        layer=None,
+        cause=Cause.NONE,
+        confidence=0.95,
         headline=f"idle: nothing is requested at {where}",
-        explanation=f"{where} had {units.significant(view.iops, 2)} I/Os per second in {units.duration(view.seen.seconds * 1e9)}.",
+        explanation=f"{where} had {units.significant(iops, 2)} I/Os per second in "
+        f"{units.duration(view.seen.seconds * 1e9)}.",
         next_step="Watch while the application is slow: strata watch … -- COMMAND, or --for a longer time.",
-    )  # fmt: skip
+    )

@@ -16,7 +16,7 @@ from strata.model.watch import Arrival, Issuer, Observed, Sharer
 
 ACTIVE = 0.05
 """Of the busiest piece: below it a piece has no load to judge."""
-IDLE_IOPS = 1.0
+IDLE_IOPS = 3.0
 IDLE_BYTES = 64 << 10
 LOAD = 0.05
 """Of the requests at the device, from which on who issues them belongs to the load."""
@@ -196,12 +196,21 @@ class View:
 
     @cached_property
     def watched(self) -> tuple[Issuer, ...]:
-        """The processes of the load: the command's, or whoever has requests at the device; untraced, who issues most."""
+        """The processes of the load: the command's, or whoever has requests at the device; untraced, who issues
+        most.
+        """
         mine = tuple(i for i in self.seen.issuers if i.watched)
         if mine or self.seen.ran is not None:
             return mine
         at_device = {s.pid for s in self.sharers if not s.kernel and s.share >= LOAD}
         return tuple(i for i in self.seen.issuers if i.pid in at_device) or self.seen.issuers[:1]
+
+    @cached_property
+    def mine(self) -> frozenset[int]:
+        """Processes whose requests are the load's: its own, and the servers that issue them for it."""
+        names = {s.name for s in self.resources.servers} if not self.seen.servers else set()
+        served = {s.pid for s in self.sharers if s.pid in self.seen.servers or s.name in names}
+        return frozenset({i.pid for i in self.watched} | served)
 
     def state(self, name: str) -> float | None:
         """Share of the looks at the load's threads in that state (running, storage, sleeping, other)."""

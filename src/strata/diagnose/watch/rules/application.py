@@ -1,7 +1,8 @@
 """The application: it asks for nothing, it pauses, it has one request at a time, or it has no CPU time.
 
-Evidence: the share of time in which the device had no request (nothing was asked for then, so no device can have been waited for:
-at most 1 ÷ (1 − that share) is to be gained below); requests in flight by Little's law; where the threads of the load were found.
+Evidence: the share of time in which the device had no request (nothing was asked for then, so no device can have been
+waited for: at most 1 ÷ (1 − that share) is to be gained below); requests in flight by Little's law; where the threads
+of the load were found.
 """
 
 from __future__ import annotations
@@ -44,25 +45,38 @@ def _cpu(view: View) -> Iterator[Claim | Not]:
     for one in view.watched:
         if one.throttled is not None and one.throttled >= HELD_BACK:
             yield Claim(
-                VerdictKind.APPLICATION, APPLICATION, Cause.CLIENT_PROCESSORS, 0.9 if one.throttled > 0.6 else 0.75,
-                min(1.0, one.throttled), f"a CPU quota holds {one.name} back in {units.percent(one.throttled, 2)} of its periods",
-                "The control group of the application has used up its CPU quota in these periods; until the next one it issues no "
+                VerdictKind.APPLICATION,
+                APPLICATION,
+                Cause.CLIENT_PROCESSORS,
+                0.9 if one.throttled > 0.6 else 0.75,
+                min(1.0, one.throttled),
+                f"a CPU quota holds {one.name} back in {units.percent(one.throttled, 2)} of its periods",
+                "The control group of the application has used up its CPU quota in these periods; until the next "
+                "one it issues no "
                 "request, however fast the storage is.",
-                f"Raise the quota of its control group ({one.group or 'cpu.max'}); a faster layer below changes little.",
-                (f"{one.name}/{one.pid}: quota used up in {units.percent(one.throttled, 2)} of the periods, "
-                 f"{units.significant(one.cores, 2)} CPUs at work",),
+                f"Raise the quota of its control group ({one.group or 'cpu.max'}); a faster layer below changes "
+                f"little.",
+                (
+                    f"{one.name}/{one.pid}: quota used up in {units.percent(one.throttled, 2)} of the periods, "
+                    f"{units.significant(one.cores, 2)} CPUs at work",
+                ),
                 what=one.name,
-            )  # fmt: skip
+            )
             return
     running = view.state("running")
     if running is not None and running >= 0.8 and (view.busy or 0.0) < 0.9:
         yield Claim(
-            VerdictKind.APPLICATION, APPLICATION, Cause.CLIENT_PROCESSORS, 0.75, running,
+            VerdictKind.APPLICATION,
+            APPLICATION,
+            Cause.CLIENT_PROCESSORS,
+            0.75,
+            running,
             f"the application's threads compute for {units.percent(running, 2)} of the time",
-            "The threads that issue the I/O are on a CPU, or ready for one, nearly all the time: they have no time to ask for more.",
+            "The threads that issue the I/O are on a CPU, or ready for one, nearly all the time: they have no "
+            "time to ask for more.",
             "Give it more threads or faster CPUs, or let it do less for each I/O.",
             (f"its threads are running in {units.percent(running, 2)} of the looks",),
-        )  # fmt: skip
+        )
     elif running is not None:
         yield Not(
             Cause.CLIENT_PROCESSORS,
@@ -81,19 +95,35 @@ def _paused(view: View, pauses: float) -> Iterator[Claim | Not]:
     if above:
         return
     sleeping = view.state("sleeping")
-    seen = () if sleeping is None else (f"its threads sleep in {units.percent(sleeping, 2)} of the looks, wait for storage in "
-                                        f"{units.percent(stored or 0.0, 2)}",)  # fmt: skip
+    seen = (
+        ()
+        if sleeping is None
+        else (
+            f"its threads sleep in {units.percent(sleeping, 2)} of the looks, wait "
+            f"for storage in "
+            f"{units.percent(stored or 0.0, 2)}",
+        )
+    )
     sure = 0.92 if pauses >= CLEARLY and sleeping is not None else 0.82 if pauses >= CLEARLY else 0.65
     yield Claim(
-        VerdictKind.APPLICATION, APPLICATION, Cause.GENERATOR, sure, pauses,
+        VerdictKind.APPLICATION,
+        APPLICATION,
+        Cause.GENERATOR,
+        sure,
+        pauses,
         f"the application requests nothing for {units.percent(pauses, 2)} of the time",
-        f"In {units.percent(pauses, 2)} of the time no request is in flight at {view.device_name}: the load pauses between its I/Os "
+        f"In {units.percent(pauses, 2)} of the time no request is in flight at {view.device_name}: the load "
+        f"pauses between its I/Os "
         f"(think time, a rate of its own, or other work). Storage without any delay would give at most "
         f"{1 / pauses:.2g} times the rate.",
         "Look into the application: what it does between its requests; more of them at once would use what is idle.",
-        (f"{view.device_name} has a request in {units.percent(view.busy, 3)} of the time, {units.count(view.iops)} IOPS", *seen),
+        (
+            f"{view.device_name} has a request in {units.percent(view.busy, 3)} of the time, "
+            f"{units.count(view.iops)} IOPS",
+            *seen,
+        ),
         what=view.device_name or "",
-    )  # fmt: skip
+    )
 
 
 def _serial(view: View) -> Iterator[Claim | Not]:
@@ -107,25 +137,35 @@ def _serial(view: View) -> Iterator[Claim | Not]:
     if slow and spec is not None:
         stated = spec.service_ns(view.size)
         yield Claim(
-            VerdictKind.LAYER, view.lowest.name, Cause.SLOW_MEDIUM, 0.75, 1 - stated / took,
+            VerdictKind.LAYER,
+            view.lowest.name,
+            Cause.SLOW_MEDIUM,
+            0.75,
+            1 - stated / took,
             f"each request takes {took / stated:.2g} times as long as specified, and none waits for another",
-            f"One request is in flight at a time, so none waits for another, and each takes {units.duration(took)}; the specification "
+            f"One request is in flight at a time, so none waits for another, and each takes "
+            f"{units.duration(took)}; the specification "
             f"says {units.duration(stated)}.",
             "Look at the device's health and at what is below it; more requests at once do not shorten one.",
             (where, f"specification: {units.duration(stated)} for {units.size(view.size)}"),
             what=view.device_name or "",
-        )  # fmt: skip
+        )
         return
     yield Claim(
-        VerdictKind.APPLICATION, APPLICATION, Cause.GENERATOR, 0.85 if spec is not None else 0.8, 1.0,
+        VerdictKind.APPLICATION,
+        APPLICATION,
+        Cause.GENERATOR,
+        0.85 if spec is not None else 0.8,
+        1.0,
         "the application has one request at a time",
-        f"One request is in flight at a time: the next one is issued when it is done, after {units.duration(took)}. The rate is one "
+        f"One request is in flight at a time: the next one is issued when it is done, after "
+        f"{units.duration(took)}. The rate is one "
         f"divided by that time, however many the storage could serve at once.",
         "Issue more requests at once (iodepth, threads, read-ahead, larger blocks); or shorten each one's way.",
         (where,),
         ("how much more the storage would give: the command below measures it at other depths",),
         what=view.device_name or "",
-    )  # fmt: skip
+    )
 
 
 def _few(view: View) -> Iterator[Claim | Not]:
@@ -137,12 +177,17 @@ def _few(view: View) -> Iterator[Claim | Not]:
     alike = spread_of_times(steady.requests) < 1.3
     if alike and took <= QUEUED * stated and in_flight <= 1.1 * view.spec.at_once and view.pace_queued is not True:
         yield Claim(
-            VerdictKind.APPLICATION, APPLICATION, Cause.GENERATOR, 0.7, 1.0,
+            VerdictKind.APPLICATION,
+            APPLICATION,
+            Cause.GENERATOR,
+            0.7,
+            1.0,
             f"the application keeps {units.significant(in_flight, 2)} requests in flight, and none of them waits",
-            f"Each takes {units.duration(took)}, as long as one alone by the specification ({units.duration(stated)}): there is no queue. "
+            f"Each takes {units.duration(took)}, as long as one alone by the specification "
+            f"({units.duration(stated)}): there is no queue. "
             "The rate follows from how many the application keeps in flight.",
             "Issue more requests at once, if the rate is to be higher.",
             (f"{units.significant(in_flight, 2)} in flight, {units.duration(took)} for each, hardly any spread",),
             ("whether more at once would give more: the command below measures it",),
             what=view.device_name or "",
-        )  # fmt: skip
+        )

@@ -1,8 +1,9 @@
 """The device: requests wait in its queue, and its pace says why it completes no more of them.
 
-Evidence: it has a request nearly all the time, and more in flight than it serves at once (Little's law and the pace of its
-completions, `strata.analyse.watch.pacing`). What a healthy one would do is taken from the specification in the stack file, or from
-requests of the same load that met nobody. With neither, it is said that the device limits, and not whether it should give more.
+Evidence: it has a request nearly all the time, and more in flight than it serves at once (Little's law and the pace
+of its completions, `strata.analyse.watch.pacing`). What a healthy one would do is taken from the specification in the
+stack file, or from requests of the same load that met nobody. With neither, it is said that the device limits, and
+not whether it should give more.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def judge(view: View) -> Iterator[Claim | Not | str]:
     base = (
         f"{name}: {units.significant(n, 3)} requests in flight, busy {units.percent(busy, 3)} of the time, "
         f"{units.count(view.iops)} IOPS, {units.duration(view.request_ns)} for each",
-    )  # fmt: skip
+    )
     told = _named(view, layer, name, base)
     if told is not None:
         yield told
@@ -49,12 +50,20 @@ def judge(view: View) -> Iterator[Claim | Not | str]:
     else:
         sure = 0.62
     yield Claim(
-        VerdictKind.MEDIUM, layer, Cause.MEDIUM, sure, busy,
+        VerdictKind.MEDIUM,
+        layer,
+        Cause.MEDIUM,
+        sure,
+        busy,
         f"{name} has requests waiting all the time",
-        f"All requests of the load are at {name}, which always has some to do: whatever is above it waits for it. Whether it should "
+        f"All requests of the load are at {name}, which always has some to do: whatever is above it waits for it. "
+        f"Whether it should "
         "give more is not known: there is no specification, and its completions show no pace.",
-        PROVE, base, ("what the device gives in health: expect.latency and expect.iops in a stack file", *_blind(view)), what=name,
-    )  # fmt: skip
+        PROVE,
+        base,
+        ("what the device gives in health: expect.latency and expect.iops in a stack file", *_blind(view)),
+        what=name,
+    )
 
 
 def _blind(view: View) -> tuple[str, ...]:
@@ -72,43 +81,76 @@ def _named(view: View, layer: str, name: str, base: tuple[str, ...]) -> Claim | 
         *base,
         f"completions: {pace.at_once} at once, {units.duration(each)} each (spread {units.percent(pace.spread, 2)}, "
         f"{units.count(pace.requests)} requests)",
-        *((f"specification: {spec.at_once} at once, {units.duration(spec.service_ns(view.size))} each",) if spec else ()),
+        *(
+            (f"specification: {spec.at_once} at once, {units.duration(spec.service_ns(view.size))} each",)
+            if spec
+            else ()
+        ),
         *((f"requests that met nobody took {units.duration(alone)}",) if alone is not None else ()),
-    )  # fmt: skip
+    )
     share = min(1.0, view.busy or 1.0)
     if pace.at_once == 1 and (capped := _cap(view, health, alone, layer, name, share, seen)) is not None:
         return capped
     if spec is None:
         return Claim(
-            VerdictKind.MEDIUM, layer, Cause.MEDIUM, 0.65, share,
+            VerdictKind.MEDIUM,
+            layer,
+            Cause.MEDIUM,
+            0.65,
+            share,
             f"{name} is full: it serves {_many(pace.at_once)}, {units.duration(each)} each",
-            f"While requests wait, {name} completes {_many(pace.at_once)} each {units.duration(each)}: that is the most it gives. "
+            f"While requests wait, {name} completes {_many(pace.at_once)} each {units.duration(each)}: that is "
+            f"the most it gives. "
             "Whether a healthy one gives more is not known without a specification or an earlier run.",
-            PROVE, seen, ("what the device gives in health: expect.latency and expect.iops in a stack file",), what=name,
-        )  # fmt: skip
+            PROVE,
+            seen,
+            ("what the device gives in health: expect.latency and expect.iops in a stack file",),
+            what=name,
+        )
     stated = spec.service_ns(view.size)
     sure = 0.85 if not view.disk or view.disk.writes < 0.2 * view.iops else 0.78
     if pace.at_once < spec.at_once and each <= stated * (1 + NEAR):
         return Claim(
-            VerdictKind.LAYER, layer, Cause.LIMITED_QUEUE, sure, share,
+            VerdictKind.LAYER,
+            layer,
+            Cause.LIMITED_QUEUE,
+            sure,
+            share,
             f"{name} serves {_many(pace.at_once)} instead of {spec.at_once}",
-            f"Each request takes {units.duration(each)} as specified, and {_many(pace.at_once)} are served; the specification is "
+            f"Each request takes {units.duration(each)} as specified, and {_many(pace.at_once)} are served; the "
+            f"specification is "
             f"{spec.at_once}. The others wait for their turn.",
-            "Look for what serialises: a queue, a lock, one path of several, a queue depth (nr_requests, queue_depth).", seen, what=name,
-        )  # fmt: skip
+            "Look for what serialises: a queue, a lock, one path of several, a queue depth (nr_requests, queue_depth).",
+            seen,
+            what=name,
+        )
     if each >= stated * SLOWER:
         return Claim(
-            VerdictKind.LAYER, layer, Cause.SLOW_MEDIUM, sure if pace.at_once >= spec.at_once else 0.6, share,
+            VerdictKind.LAYER,
+            layer,
+            Cause.SLOW_MEDIUM,
+            sure if pace.at_once >= spec.at_once else 0.6,
+            share,
             f"{name} takes {each / stated:.2g} times as long as specified for each request",
-            f"{name} serves {_many(pace.at_once)}, each for {units.duration(each)}; the specification says {units.duration(stated)}.",
-            "Look at the device's health, its temperature, its firmware, and at whoever shares what is below it.", seen, what=name,
-        )  # fmt: skip
+            f"{name} serves {_many(pace.at_once)}, each for {units.duration(each)}; the specification says "
+            f"{units.duration(stated)}.",
+            "Look at the device's health, its temperature, its firmware, and at whoever shares what is below it.",
+            seen,
+            what=name,
+        )
     return Claim(
-        VerdictKind.MEDIUM, layer, Cause.MEDIUM, 0.88, share,
+        VerdictKind.MEDIUM,
+        layer,
+        Cause.MEDIUM,
+        0.88,
+        share,
         f"{name} is full and gives what it is specified for",
-        f"{name} serves {_many(pace.at_once)}, {units.duration(each)} each, as specified: it gives no more, and it is not ill.",
-        "A faster device, or fewer and larger requests; nothing above it limits.", seen, what=name,
-    )  # fmt: skip
+        f"{name} serves {_many(pace.at_once)}, {units.duration(each)} each, as specified: it gives no more, and "
+        f"it is not ill.",
+        "A faster device, or fewer and larger requests; nothing above it limits.",
+        seen,
+        what=name,
+    )
 
 
 def _alone(view: View) -> float | None:
@@ -139,16 +181,24 @@ def _cap(
     told = pace.per_byte is not None
     other = Cause.IOPS_CAP if of_bytes else Cause.BANDWIDTH_CAP
     return Claim(
-        VerdictKind.LAYER, layer, cause, 0.85 if told and (closer or first) else 0.72, share,
+        VerdictKind.LAYER,
+        layer,
+        cause,
+        0.85 if told and (closer or first) else 0.72,
+        share,
         f"{name} is held at {limit}",
         f"Completions follow each other at an even {units.duration(gap)}, "
-        + (f"while one request alone takes {units.duration(health or alone or 0)}" if closer or first else "in proportion to their size")
+        + (
+            f"while one request alone takes {units.duration(health or alone or 0)}"
+            if closer or first
+            else "in proportion to their size"
+        )
         + ": a limit on the rate holds them, not the time that each of them takes.",
         "Look for a limit on the volume or the group (QoS of the volume, io.max, a cloud disk's limit), and raise it.",
         seen,
         () if told else (f"all requests have one size, so {other.words} fits as well; other block sizes tell",),
         what=name,
-    )  # fmt: skip
+    )
 
 
 def _many(at_once: int) -> str:

@@ -1,7 +1,8 @@
-"""Times at which the device does nothing, or little, although requests are in flight: stalls, slow phases, a full write cache.
+"""Times at which the device does nothing, or little, although requests are in flight: stalls, slow phases, a full
+write cache.
 
-Evidence: the stalls that the probe counts (35 ms and more without a completion); completions in bins of 20 ms of a trace, held
-against the requests in flight in the same bins; the bytes written over the whole time.
+Evidence: the stalls that the probe counts (35 ms and more without a completion); completions in bins of 20 ms of a
+trace, held against the requests in flight in the same bins; the bytes written over the whole time.
 """
 
 from __future__ import annotations
@@ -60,14 +61,22 @@ def _stalls(view: View) -> Iterator[Claim | Not]:
     if length * between < GAPS:
         return
     yield Claim(
-        VerdictKind.LAYER, view.lowest.name, Cause.STALLS, 0.9 if share >= 0.1 and count >= 5 else 0.75, share,
+        VerdictKind.LAYER,
+        view.lowest.name,
+        Cause.STALLS,
+        0.9 if share >= 0.1 and count >= 5 else 0.75,
+        share,
         f"{name} stalls: {units.percent(share, 2)} of the time nothing completes",
-        f"{units.count(count)} times in {units.duration(seconds * 1e9)} requests were in flight at {name} and none completed for "
+        f"{units.count(count)} times in {units.duration(seconds * 1e9)} requests were in flight at {name} and "
+        f"none completed for "
         f"{units.duration(length * 1e9)} on average; in between it does {units.count(between)} IOPS.",
         "Look at the device's log, its firmware's housekeeping, retries of paths, and snapshots at these times.",
-        (f"{name}: {units.count(count)} stalls of {units.duration(length * 1e9)}, {units.percent(share, 2)} of the time",),
+        (
+            f"{name}: {units.count(count)} stalls of {units.duration(length * 1e9)}, {units.percent(share, 2)} of "
+            f"the time",
+        ),
         what=name,
-    )  # fmt: skip
+    )
 
 
 def _phases(view: View) -> Iterator[Claim | Not]:
@@ -80,27 +89,39 @@ def _phases(view: View) -> Iterator[Claim | Not]:
     name, many = view.device_name or "", told.count >= FEWEST
     if told.factor is None or told.factor > 50:
         yield Claim(
-            VerdictKind.LAYER, view.lowest.name, Cause.STALLS, 0.7 if many else 0.5, told.share,
+            VerdictKind.LAYER,
+            view.lowest.name,
+            Cause.STALLS,
+            0.7 if many else 0.5,
+            told.share,
             f"{name} stalls: {units.percent(told.share, 2)} of the time nothing completes",
             f"In {units.duration(arrival.seconds * 1e9)} that were traced, nothing completed {told.count} times, for "
             f"{units.duration(told.length_s * 1e9)} each, with requests in flight.",
             "Look at the device's log, its firmware's housekeeping, and retries of paths.",
-            (f"{name}: {told.count} gaps in {units.duration(arrival.seconds * 1e9)} of completions",), what=name,
-        )  # fmt: skip
+            (f"{name}: {told.count} gaps in {units.duration(arrival.seconds * 1e9)} of completions",),
+            what=name,
+        )
         return
     if told.share < PHASES:
         return
     regular = "" if told.period_s is None else f", again each {units.duration(told.period_s * 1e9)}"
     yield Claim(
-        VerdictKind.LAYER, view.lowest.name, Cause.SLOW_PHASES, 0.85 if many and told.period_s is not None else 0.7 if many else 0.5,
+        VerdictKind.LAYER,
+        view.lowest.name,
+        Cause.SLOW_PHASES,
+        0.85 if many and told.period_s is not None else 0.7 if many else 0.5,
         told.share,
         f"{name} alternates: {units.percent(told.share, 2)} of the time it is {told.factor:.2g} times slower",
         f"With as many requests in flight, {name} completes {told.factor:.2g} times fewer of them for "
         f"{units.duration(told.length_s * 1e9)} at a time{regular}.",
-        "Look for what runs in turns below it: garbage collection, a scrub, a rebuild, a neighbour's job, credits of a cloud volume.",
-        (f"{name}: two levels of completions, {told.count} slow phases in {units.duration(arrival.seconds * 1e9)}{regular}",),
+        "Look for what runs in turns below it: garbage collection, a scrub, a rebuild, a neighbour's job, credits "
+        "of a cloud volume.",
+        (
+            f"{name}: two levels of completions, {told.count} slow phases in "
+            f"{units.duration(arrival.seconds * 1e9)}{regular}",
+        ),
         what=name,
-    )  # fmt: skip
+    )
 
 
 def _two_levels(arrival: Arrival) -> Episodes | None:
@@ -141,10 +162,19 @@ def _cliff(view: View) -> Iterator[Claim | Not]:
         return
     before = view.seen.bins[first + at] - view.seen.bins[first]
     yield Claim(
-        VerdictKind.LAYER, view.lowest.name, Cause.WRITE_CACHE_FULL, 0.6, 1 - drop,
+        VerdictKind.LAYER,
+        view.lowest.name,
+        Cause.WRITE_CACHE_FULL,
+        0.6,
+        1 - drop,
         f"after {units.duration(before * 1e9)} {name} writes {1 / drop:.2g} times slower",
-        f"Writes were fast for {units.duration(before * 1e9)} and then fell to {units.percent(drop, 2)} with as many requests in flight, "
+        f"Writes were fast for {units.duration(before * 1e9)} and then fell to {units.percent(drop, 2)} with as "
+        f"many requests in flight, "
         "as a write cache does that has filled up.",
         "Let it drain, write less at once, or size the cache for the load.",
-        (f"{name}: bytes written fall to {units.percent(drop, 2)}, requests in flight stay at {units.percent(held, 2)}",), what=name,
-    )  # fmt: skip
+        (
+            f"{name}: bytes written fall to {units.percent(drop, 2)}, requests in flight stay at "
+            f"{units.percent(held, 2)}",
+        ),
+        what=name,
+    )

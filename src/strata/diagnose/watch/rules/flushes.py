@@ -44,14 +44,22 @@ def _flushes(view: View) -> Iterator[Claim | Not]:
         return
     each = disk.write_ns or 0.0
     yield Claim(
-        VerdictKind.LAYER, view.lowest.name, Cause.SLOW_FLUSH, 0.85 if share >= CLEAR and waiting >= 0.3 else 0.6, share,
+        VerdictKind.LAYER,
+        view.lowest.name,
+        Cause.SLOW_FLUSH,
+        0.85 if share >= CLEAR and waiting >= 0.3 else 0.6,
+        share,
         f"a flush takes {units.duration(disk.flush_ns)}, {units.percent(share, 2)} of the time at {name}",
-        f"The load commits: {units.count(disk.flushes)} flushes per second, each {units.duration(disk.flush_ns)}; a write takes "
+        f"The load commits: {units.count(disk.flushes)} flushes per second, each {units.duration(disk.flush_ns)}; "
+        f"a write takes "
         f"{units.duration(each)}. Whoever commits waits for the flush.",
         "Commit several writes at once, or give the device a write cache that survives a loss of power.",
-        (f"{name}: {units.count(disk.flushes)} flushes per second of {units.duration(disk.flush_ns)}, in flight "
-         f"{units.percent(min(1.0, waiting), 2)} of the time",), what=name,
-    )  # fmt: skip
+        (
+            f"{name}: {units.count(disk.flushes)} flushes per second of {units.duration(disk.flush_ns)}, in flight "
+            f"{units.percent(min(1.0, waiting), 2)} of the time",
+        ),
+        what=name,
+    )
 
 
 def _splits(view: View) -> Iterator[Claim | Not]:
@@ -66,10 +74,16 @@ def _splits(view: View) -> Iterator[Claim | Not]:
     moved = sum(a.summary.read.bytes + a.summary.write.bytes for a in view.arrivals)
     parts = sum(a.summary.read.requests + a.summary.write.requests for a in view.arrivals)
     yield Claim(
-        VerdictKind.LAYER, view.lowest.name, Cause.SPLITS, 0.72 if each >= 2 else 0.6, each / (each + 1),
+        VerdictKind.LAYER,
+        view.lowest.name,
+        Cause.SPLITS,
+        0.72 if each >= 2 else 0.6,
+        each / (each + 1),
         f"each I/O is split into {each + 1:.2g} requests at {name}",
-        f"{name} takes requests of {units.size(moved / max(parts, 1))} on average and the load issues larger ones: each I/O costs as many "
+        f"{name} takes requests of {units.size(moved / max(parts, 1))} on average and the load issues larger "
+        f"ones: each I/O costs as many "
         "requests, and waits for the last of them.",
         f"Raise /sys/block/{name}/queue/max_sectors_kb, or issue I/O of that size.",
-        (f"{name}: {units.significant(each, 2)} splits of each I/O that entered",), what=name,
-    )  # fmt: skip
+        (f"{name}: {units.significant(each, 2)} splits of each I/O that entered",),
+        what=name,
+    )

@@ -1,7 +1,7 @@
 """Who shares the device: requests of others wait in the same queue.
 
-Evidence: a trace that says whose each request is. Threads of the kernel that write for others are nobody's. Without a trace: what
-processes moved, of whatever device.
+Evidence: a trace that says whose each request is. Threads of the kernel that write for others are nobody's. Without a
+trace: what processes moved, of whatever device.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def judge(view: View) -> Iterator[Claim | Not | str]:
     """Only where the load is known: it is a command's, or one process issues it."""
     if view.disk is None or view.iops < 1 or view.in_flight is None:
         return
-    mine = {i.pid for i in view.watched}
-    if not mine:
+    mine = view.mine
+    if not mine or (view.remote and not any(s.pid in mine for s in view.sharers)):
         return
     if not view.sharers:
         yield from _by_processes(view, mine)
@@ -38,7 +38,7 @@ def judge(view: View) -> Iterator[Claim | Not | str]:
     )
 
 
-def _by_processes(view: View, mine: set[int]) -> Iterator[Claim | Not]:
+def _by_processes(view: View, mine: frozenset[int]) -> Iterator[Claim | Not]:
     """What else was moved by this machine's processes, where it is enough to be at this device."""
     moved = sum(i.read_bytes + i.write_bytes for i in view.seen.issuers if i.pid in mine)
     at_device = view.bytes_per_s
@@ -56,11 +56,19 @@ def _claimed(view: View, share: float, who: str, sure: float) -> Iterator[Claim]
     if not waits:
         return
     yield Claim(
-        VerdictKind.LAYER, view.lowest.name, Cause.NOISY_DEVICE, sure, share,
+        VerdictKind.LAYER,
+        view.lowest.name,
+        Cause.NOISY_DEVICE,
+        sure,
+        share,
         f"{who} has {units.percent(share, 2)} of the requests at {name}",
-        f"{name} always has requests waiting, and {units.percent(share, 2)} of them are not the load's: {who} has the most of these. The "
+        f"{name} always has requests waiting, and {units.percent(share, 2)} of them are not the load's: {who} has "
+        f"the most of these. The "
         f"load would get up to {1 / (1 - min(share, 0.99)):.2g} times as much alone.",
         f"Move {who} elsewhere, or limit it (io.max, io.weight, ionice).",
-        (f"{name}: {units.percent(share, 2)} of its requests are others', {units.significant(view.in_flight or 0, 2)} in flight",),
+        (
+            f"{name}: {units.percent(share, 2)} of its requests are others', "
+            f"{units.significant(view.in_flight or 0, 2)} in flight",
+        ),
         what=name,
-    )  # fmt: skip
+    )

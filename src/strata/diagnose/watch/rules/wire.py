@@ -1,7 +1,8 @@
 """The wire and the servers of a layer that is reached over connections.
 
-Evidence: round trips and retransmissions of the connections as the kernel has them, queues in front of cards, CPU time, quotas and
-waits of the server's processes; and the device's share of each request's time, for what is left to the way.
+Evidence: round trips and retransmissions of the connections as the kernel has them, queues in front of cards, CPU
+time, quotas and waits of the server's processes; and the device's share of each request's time, for what is left to
+the way.
 """
 
 from __future__ import annotations
@@ -55,14 +56,23 @@ def _lost(view: View, layer: str) -> Iterator[Claim | Not]:
     if had > 0.5 * resent.rate or view.resources.dropped > 0.5 * resent.rate:
         return
     yield Claim(
-        VerdictKind.LAYER, layer, Cause.WIRE_LOSS, 0.85 if resent.share >= 0.005 else 0.7, 0.9,
+        VerdictKind.LAYER,
+        layer,
+        Cause.WIRE_LOSS,
+        0.85 if resent.share >= 0.005 else 0.7,
+        0.9,
         f"{units.percent(resent.share, 2)} of the segments are lost and sent again",
-        f"{units.count(resent.rate)} segments per second are sent again by {resent.where}, on cards that drop none themselves: they are "
+        f"{units.count(resent.rate)} segments per second are sent again by {resent.where}, on cards that drop "
+        f"none themselves: they are "
         "lost on the way. After each the sender waits, and sends less.",
-        "Look at the cable, the transceivers, the duplex and the buffers of the switches on the way; count errors at each port.",
-        (f"{units.percent(resent.share, 2)} of the segments are sent again, the cards drop {units.count(view.resources.dropped)} per second",),
+        "Look at the cable, the transceivers, the duplex and the buffers of the switches on the way; count errors "
+        "at each port.",
+        (
+            f"{units.percent(resent.share, 2)} of the segments are sent again, the cards drop "
+            f"{units.count(view.resources.dropped)} per second",
+        ),
         what=resent.where,
-    )  # fmt: skip
+    )
 
 
 def _cards(view: View, layer: str) -> Iterator[Claim | Not]:
@@ -82,19 +92,33 @@ def _cards(view: View, layer: str) -> Iterator[Claim | Not]:
     )
     if view.disk is not None and others >= OTHERS:
         yield Claim(
-            VerdictKind.LAYER, layer, Cause.NOISY_WIRE, 0.82, others, f"others have {units.percent(others, 2)} of the bytes on {where}",
+            VerdictKind.LAYER,
+            layer,
+            Cause.NOISY_WIRE,
+            0.82,
+            others,
+            f"others have {units.percent(others, 2)} of the bytes on {where}",
             f"{where} is full, and of the {most} that pass it the load has {units.rate(ours)}.",
-            "Find who else sends there, move it, or give one of them a wire of its own.", seen, what=where,
-        )  # fmt: skip
+            "Find who else sends there, move it, or give one of them a wire of its own.",
+            seen,
+            what=where,
+        )
         return
     idle = _idle_twin(view, card)
     yield Claim(
-        VerdictKind.LAYER, layer, Cause.WRONG_CARD if idle else Cause.WIRE_BANDWIDTH, 0.8 if idle else 0.87, 0.95,
+        VerdictKind.LAYER,
+        layer,
+        Cause.WRONG_CARD if idle else Cause.WIRE_BANDWIDTH,
+        0.8 if idle else 0.87,
+        0.95,
         f"{where} is full at {most}" + (f", and {idle} is idle" if idle else ""),
         f"Packets wait in front of {where} all the time: {most} is what it lets pass.",
-        "Use the idle card (routes, multichannel)." if idle else "Use a faster card, several of them, or send fewer bytes.",
-        seen, what=where,
-    )  # fmt: skip
+        "Use the idle card (routes, multichannel)."
+        if idle
+        else "Use a faster card, several of them, or send fewer bytes.",
+        seen,
+        what=where,
+    )
 
 
 def _idle_twin(view: View, card: Card) -> str | None:
@@ -118,13 +142,19 @@ def _servers(view: View, layer: str) -> Iterator[Claim | Not]:
     held = max(quotas, key=lambda q: q.share, default=None)
     if held is not None and held.share >= HELD_BACK:
         yield Claim(
-            VerdictKind.LAYER, layer, Cause.QUOTA, 0.87 if held.share >= 0.5 else 0.7, held.share,
+            VerdictKind.LAYER,
+            layer,
+            Cause.QUOTA,
+            0.87 if held.share >= 0.5 else 0.7,
+            held.share,
             f"a CPU quota holds {held.where} back in {units.percent(held.share, 2)} of its periods",
-            f"The control group of {held.where} uses up its CPU quota in {units.percent(held.share, 2)} of the periods; requests wait until the "
+            f"The control group of {held.where} uses up its CPU quota in {units.percent(held.share, 2)} of the "
+            f"periods; requests wait until the "
             "next one.",
             "Raise the quota of the server's control group (cpu.max).",
-            (f"{held.where}: throttled in {units.percent(held.share, 2)} of the periods",), what=held.where,
-        )  # fmt: skip
+            (f"{held.where}: throttled in {units.percent(held.share, 2)} of the periods",),
+            what=held.where,
+        )
         return
     busiest = max(view.resources.servers, key=lambda s: s.busiest_thread or 0.0, default=None)
     if busiest is None:
@@ -140,11 +170,20 @@ def _servers(view: View, layer: str) -> Iterator[Claim | Not]:
     node = max(view.resources.processors, key=lambda p: p.busy, default=None)
     if node is not None and node.busy >= FULL_NODE and waiting >= WAITING:
         yield Claim(
-            VerdictKind.LAYER, layer, Cause.PROCESSORS, 0.7, min(1.0, waiting), f"the server waits for CPUs, which are {units.percent(node.busy)} busy",
-            f"All CPUs are busy, and the server's threads are ready and wait for one: {units.significant(waiting, 2)} of them at any time.",
+            VerdictKind.LAYER,
+            layer,
+            Cause.PROCESSORS,
+            0.7,
+            min(1.0, waiting),
+            f"the server waits for CPUs, which are {units.percent(node.busy)} busy",
+            f"All CPUs are busy, and the server's threads are ready and wait for one: "
+            f"{units.significant(waiting, 2)} of them at any time.",
             "Give the server more CPU time, or take other work away.",
-            (f"CPUs {units.percent(node.busy)} busy, {units.significant(waiting, 2)} threads of the servers wait for one",),
-        )  # fmt: skip
+            (
+                f"CPUs {units.percent(node.busy)} busy, {units.significant(waiting, 2)} threads of the servers wait "
+                f"for one",
+            ),
+        )
     elif node is not None:
         yield Not(Cause.PROCESSORS, f"the CPUs are {units.percent(node.busy, 2)} busy")
 
@@ -152,15 +191,23 @@ def _servers(view: View, layer: str) -> Iterator[Claim | Not]:
 def _thread(server: ServerProcess, layer: str) -> Claim:
     share = server.busiest_thread or 0.0
     return Claim(
-        VerdictKind.LAYER, layer, Cause.SINGLE_THREAD, 0.82, share, f"one thread of {server.name} is {units.percent(share, 2)} busy",
+        VerdictKind.LAYER,
+        layer,
+        Cause.SINGLE_THREAD,
+        0.82,
+        share,
+        f"one thread of {server.name} is {units.percent(share, 2)} busy",
         f"One thread of {server.name} does the work and is never idle.",
         "Use more connections or exports, or a server that uses several threads.",
-        (f"{server.name}: busiest thread {units.percent(share, 2)} of a CPU",), what=server.name,
-    )  # fmt: skip
+        (f"{server.name}: busiest thread {units.percent(share, 2)} of a CPU",),
+        what=server.name,
+    )
 
 
 def _far(view: View, layer: str) -> Iterator[Claim | Not | str]:
-    """Whose the time of a request is, and whether the load asks all the time: X · (round trip + device) of them are outstanding."""
+    """Whose the time of a request is, and whether the load asks all the time: X · (round trip + device) of them are
+    outstanding.
+    """
     rtt, device = view.rtt_ns, view.request_ns
     if rtt is None or device is None or view.iops < IDLE_IOPS:
         return
@@ -168,7 +215,8 @@ def _far(view: View, layer: str) -> Iterator[Claim | Not | str]:
     both = on_the_wire + at_device
     share = rtt / (rtt + device)
     seen = (
-        f"round trip at least {units.duration(rtt)}, device {units.duration(device)} for each request: {units.significant(on_the_wire, 2)} "
+        f"round trip at least {units.duration(rtt)}, device {units.duration(device)} for each request: "
+        f"{units.significant(on_the_wire, 2)} "
         f"requests are on the wire and {units.significant(at_device, 2)} at the device",
     )
     known = view.outstanding
@@ -178,19 +226,32 @@ def _far(view: View, layer: str) -> Iterator[Claim | Not | str]:
         sleeping = view.state("sleeping")
         sure = 0.85 if sleeping is not None and sleeping >= 0.4 and both < 0.5 else 0.5
         yield Claim(
-            VerdictKind.APPLICATION, APPLICATION, Cause.GENERATOR, sure, 1 - both,
+            VerdictKind.APPLICATION,
+            APPLICATION,
+            Cause.GENERATOR,
+            sure,
+            1 - both,
             f"the application has {units.significant(both, 2)} requests in flight, on average",
-            "Wire and device together hold less than one request at a time: for the rest of the time nothing is requested, or it waits for "
+            "Wire and device together hold less than one request at a time: for the rest of the time nothing is "
+            "requested, or it waits for "
             "something that is not counted.",
-            "Look into the application: what it does between its requests.", seen,
-        )  # fmt: skip
+            "Look into the application: what it does between its requests.",
+            seen,
+        )
         return
     if both <= 1.3 and asks <= 1.3:
         yield Claim(
-            VerdictKind.APPLICATION, APPLICATION, Cause.GENERATOR, 0.82, 1.0, "the application has one request at a time",
-            f"One request is outstanding at a time; {units.percent(share, 2)} of its time is the wire's, the rest the device's.",
-            "Issue more requests at once; a shorter way makes each of them quicker.", seen,
-        )  # fmt: skip
+            VerdictKind.APPLICATION,
+            APPLICATION,
+            Cause.GENERATOR,
+            0.82,
+            1.0,
+            "the application has one request at a time",
+            f"One request is outstanding at a time; {units.percent(share, 2)} of its time is the wire's, the rest "
+            f"the device's.",
+            "Issue more requests at once; a shorter way makes each of them quicker.",
+            seen,
+        )
         return
     if rtt < FAR_NS or share < PART:
         yield Not(
@@ -202,9 +263,15 @@ def _far(view: View, layer: str) -> Iterator[Claim | Not | str]:
     accounted = 1.0 if known is None else min(1.0, both / known)
     sure = (0.88 if share >= MOST_OF_IT else 0.55) * (1.0 if accounted >= 0.6 else 0.75)
     yield Claim(
-        VerdictKind.LAYER, layer, Cause.WIRE_LATENCY, sure, share * accounted,
+        VerdictKind.LAYER,
+        layer,
+        Cause.WIRE_LATENCY,
+        sure,
+        share * accounted,
         f"the round trip of {units.duration(rtt)} is {units.percent(share, 2)} of each request's time",
-        f"At least {units.duration(rtt)} of each request pass on the wire, {units.duration(device)} at the device: most of the "
+        f"At least {units.duration(rtt)} of each request pass on the wire, {units.duration(device)} at the "
+        f"device: most of the "
         "outstanding requests are on their way.",
-        "Keep more in flight (depth, larger blocks, read-ahead) or shorten the path; a faster disk would not help.", seen,
-    )  # fmt: skip
+        "Keep more in flight (depth, larger blocks, read-ahead) or shorten the path; a faster disk would not help.",
+        seen,
+    )
