@@ -78,10 +78,12 @@ def _live(asked: argparse.Namespace, rules: split.Split) -> None:
     for trial in islice(wanted, asked.live):
         if asked.seconds and time.monotonic() - begun > asked.seconds:
             break
-        case = live.tried(
-            trial, lambda what: print(f"· {time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
-        )
+        case = live.tried(trial, _say, asked.cases)
         print(_line(case, rules), flush=True)
+
+
+def _say(what: str) -> None:
+    print(f"· {time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
 
 
 def _line(case: WatchCase, rules: split.Split) -> str:

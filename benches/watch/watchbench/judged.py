@@ -54,6 +54,13 @@ def held(case: WatchCase, verdict: Verdict, split: Split) -> Judged:
     )
 
 
+def right_layer(one: Judged) -> bool:
+    """The layer that limits the load: of a watching also where its health is left open (the medium limits, at that
+    layer).
+    """
+    return one.right_layer or (one.as_expected and any(limit.placed(one.first) for limit in one.truth.limits))
+
+
 def missaid(case: WatchCase, verdict: Verdict) -> bool:
     """Whether an idle lab is not said to be idle, or a load is."""
     idle = LOADS[case.load].does is Does.NOTHING
@@ -65,7 +72,7 @@ def table(found: Sequence[Judged], missed: Sequence[bool]) -> list[Row]:
     limited = [c for c in found if c.truth.limits]
     healthy = [c for c in found if not c.truth.limits]
     return [
-        score.share("right layer, first named", limited, lambda c: c.right_layer, Bar(0.9, 0.95)),
+        score.share("right layer, first named", limited, right_layer, Bar(0.9, 0.95)),
         score.share("right cause, first named", limited, lambda c: c.right_cause, Bar(0.75, 0.85)),
         score.share("healthy or idle blamed", healthy, lambda c: c.blamed, Bar(0.02, 0.0, most=True)),
         score.share("confident and wrong (0.8 and more)", found, lambda c: c.wrong and c.first.confidence >= SURE,

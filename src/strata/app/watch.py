@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from strata.analyse.watch.course import pieces, rates
@@ -23,13 +25,13 @@ from strata.host import block
 from strata.host.proc import Sys
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
-from strata.model.series import Series
 from strata.model.stack import Layer, Stack
 from strata.model.watch import Asked, Observed, Ran, Reached, WatchResult
-from strata.probes import Sampler
+from strata.probes import Opener, Sampler
 from strata.probes.issuers import Issuers
 from strata.probes.processes import Processes
 from strata.probes.trace import check as check_trace
+from strata.probes.trace.requests import SECTOR
 
 DEFAULT_S = 30.0
 LONGEST_S = 24 * 3600.0
@@ -64,55 +66,84 @@ def stack_under(where: Path) -> Stack:
     return Stack(name=str(where), layers=tuple(layers))
 
 
-def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> tuple[Observed, Traces | None]:
-    """Watch, and give back all that was seen. Raises `UsageError`.
+@dataclass(frozen=True)
+class Watched:
+    """What is sampled: the stack, the devices under its layers, and the sampler, which runs."""
 
-    A signal ends the watching; what was seen until then is the result.
-    """
-    stack = stack_under(Path(asked.where))
+    stack: Stack
+    reached: tuple[Reached, ...]
+    sampler: Sampler
+    processes: Processes
+
+    @property
+    def servers(self) -> tuple[int, ...]:
+        """The processes that serve the path here."""
+        listening = (pid for pids in self.processes.listening.values() for pid in pids)
+        return tuple(sorted(self.processes.descendants(listening)))
+
+
+@contextmanager
+def opened(where: str, interval_s: float, probes: Mapping[str, Opener] | None = None) -> Iterator[Watched]:
+    """The sampler of all layers under a path or of a stack file, as long as the block lasts. Raises `UsageError`."""
+    stack = stack_under(Path(where))
     ends = {layer.name: stack.endpoint_of(layer) for layer in stack.layers if not layer.brought}
-    top = stack.layers[-1]
     paths = tuple(e.path for e in ends.values() if e.kind is EndpointKind.FILE and e.path)
-    scope = sampling_scope_of(stack, ends, top.name, paths)
+    scope = sampling_scope_of(stack, ends, stack.layers[-1].name, paths)
     reached = tuple(
         Reached(layer=name, devices=found.under.devices, carriers=found.under.carriers)
         for name, found in devices_reached(stack, ends).items()
     )
     processes = Processes(Sys())
-    sampler = Sampler(scope.devices, asked.interval_s, paths=scope.paths, nodes=scope.nodes, processes=processes)
-    issuers = Issuers()
-    sampler.start()
-    began, began_ns = time.monotonic(), time.time_ns()
-    traces, no_trace = _traces(stack, began) if asked.trace else (None, "a trace was not asked for (--no-trace)")
-    issuers.start()
-    spent = time.process_time()
-    ran: Ran | None = None
-    series: tuple[Series, ...] = ()
+    sampler = Sampler(
+        scope.devices, interval_s, probes, paths=scope.paths, nodes=scope.nodes, processes=processes
+    ).start()
+    watched = Watched(stack, reached, sampler, processes)
     try:
-        if asked.command:
-            ran = _beside(asked, issuers)
-        else:
-            _wait(asked.seconds if asked.seconds is not None else DEFAULT_S, began, tick)
+        yield watched
     finally:
-        seconds = time.monotonic() - began
-        own = time.process_time() - spent
-        if traces is not None:
-            traces.stop()
-        who = issuers.stop()
-        series = sampler.stop()
+        if not sampler.stopped:
+            sampler.stop()
+
+
+def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> tuple[Observed, Traces | None]:
+    """Watch, and give back all that was seen. Raises `UsageError`.
+
+    A signal ends the watching; what was seen until then is the result.
+    """
+    with opened(asked.where, asked.interval_s) as watched:
+        began, began_ns = time.monotonic(), time.time_ns()
+        no_trace = "a trace was not asked for (--no-trace)"
+        traces, no_trace = _traces(watched.stack, began) if asked.trace else (None, no_trace)
+        issuers = Issuers().start()
+        spent = time.process_time()
+        ran: Ran | None = None
+        try:
+            if asked.command:
+                ran = _beside(asked, issuers)
+            else:
+                _wait(asked.seconds if asked.seconds is not None else DEFAULT_S, began, tick)
+        finally:
+            seconds = time.monotonic() - began
+            own = time.process_time() - spent
+            if traces is not None:
+                traces.stop()
+            who = issuers.stop()
+        servers = watched.servers
+        series = watched.sampler.stop()
     edges = pieces(seconds)
-    absent = [*sampler.absent, *elsewhere(stack), *((no_trace,) if no_trace else ())]
+    absent = [*watched.sampler.absent, *elsewhere(watched.stack), *((no_trace,) if no_trace else ())]
     absent += [f"traces: {traces.absent}"] if traces is not None and traces.absent else []
     seen = Observed(
         where=asked.where,
         began_unix_ns=began_ns,
         seconds=round(seconds, 3),
-        stack=stack,
-        reached=reached,
+        stack=watched.stack,
+        reached=watched.reached,
         bins=tuple(round(e, 4) for e in edges),
         rates=rates(series, began_ns, edges),
         issuers=who,
-        servers=tuple(sorted(processes.descendants(pid for pids in processes.listening.values() for pid in pids))),
+        servers=servers,
+        starts=_starts(watched.reached),
         arrivals=tuple(traces.arrivals) if traces is not None else (),
         ran=ran,
         absent=tuple(dict.fromkeys(absent)),
@@ -138,6 +169,18 @@ def told(seen: Observed) -> WatchResult:
         absent=seen.absent,
         sampling_share=seen.sampling_share,
     )
+
+
+def _starts(reached: Sequence[Reached]) -> dict[str, int]:
+    """Of partitions and of loop devices that begin behind the first byte."""
+    sys, found = Sys(), dict[str, int]()
+    for name in dict.fromkeys(n for r in reached for n in r.devices):
+        offset = sys.int(f"{block.BASE}/{name}/loop/offset")
+        start = sys.int(f"{block.BASE}/{name}/start")
+        at = offset if offset is not None else None if start is None else start * SECTOR
+        if at:
+            found[name] = at
+    return found
 
 
 def _traces(stack: Stack, began: float) -> tuple[Traces | None, str]:

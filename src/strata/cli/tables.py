@@ -153,6 +153,15 @@ EMIT = _emit()
 
 TRACE = Usages({(LIVE,): _names("where command seconds max_events save json"), (SAVED,): _names("from_ json")})
 
+FOR_A_TIME, BESIDE, EVERY, AROUND = "a time", "a command", "--every", "--around"
+_WATCHED = _names("where json")
+_ONCE = _WATCHED | _names("for_ trace write_profile then_confirm store")
+
+WATCH = Usages({
+    (FOR_A_TIME,): _ONCE, (BESIDE,): _ONCE | {"command"}, (EVERY,): _WATCHED | _names("every for_"),
+    (AROUND,): _WATCHED | _names("around within"),
+})  # fmt: skip
+
 CHECKED = Usages({(FIGURES,): _names("what column plan strict json"), (STORED,): _names("what strict json store")})
 
 SURVEY = Usages({
@@ -195,6 +204,6 @@ TRUST = Usages({
 TABLES = {
     "measure": MEASURE, "diagnose": DIAGNOSE, "plan": PLAN, "verify": VERIFY, "target": TARGET, "trace": TRACE,
     "check": CHECKED, "baseline": BASELINE, "emit": EMIT,
-    "stage": STAGE, "survey": SURVEY, "scale": SCALE, "node trust": TRUST,
+    "stage": STAGE, "survey": SURVEY, "scale": SCALE, "node trust": TRUST, "watch": WATCH,
 }  # fmt: skip
 """By the name of the command. The test of all options goes through these and through the commands that have none."""

@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-from strata.cli import common
+from strata.cli import common, tables
 from strata.errors import Exit, UsageError
-from strata.text.output import note
+from strata.text.output import note, out
 
 LONGEST_S = 24 * 3600
 
 
 def watch(
+    context: typer.Context,
     where: Annotated[
         Path | None, typer.Argument(help="A path, a block device or a stack file (.toml) on which the load runs.")
     ] = None,
@@ -37,27 +38,56 @@ def watch(
         bool,
         typer.Option("--then-confirm", help="Then diagnose with the observed workload, on a file of Strata's own."),
     ] = False,
+    every: Annotated[
+        str | None,
+        typer.Option(help="Go on until stopped, with a verdict each so often, e.g. 10s; the last 24 hours are kept."),
+    ] = None,
+    around: Annotated[
+        str | None, typer.Option(help="Show what --every kept around this time, e.g. 14:05 or 2026-11-25T14:05.")
+    ] = None,
+    within: Annotated[
+        str | None, typer.Option(help="With --around: how long before and after it (default 5m).")
+    ] = None,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> int:
     """Watch the application's own load and name the layer that limits it; issues no I/O to the storage."""
-    from strata.app import watch as use_case
-    from strata.app.watch_confirm import confirmation, confirmed, observed_profile
-    from strata.model.finding import VerdictKind
-    from strata.report.watch_text import watch_text
-
     seconds = common.seconds(for_)
     if seconds is not None and not 0 < seconds <= LONGEST_S:
         raise UsageError("cannot watch for", for_ or "", "--for must be above 0 and at most 1 day")
     if where is None:
         raise UsageError("nothing to watch", "", "no path is given", "strata watch /mnt/volume --for 60s")
-    asked = use_case.Watching(where=str(where), seconds=seconds, command=tuple(command or ()), trace=trace)
+    way = tables.EVERY if every else tables.AROUND if around else tables.BESIDE if command else tables.FOR_A_TIME
+    tables.WATCH.check(context, way)
+    if every is not None:
+        return _every(str(where), common.seconds(every) or 0.0, seconds, json)
+    if around is not None:
+        return _around(str(where), around, common.seconds(within), json)
+    return _once(str(where), seconds, tuple(command or ()), trace, write_profile, then_confirm, store, json)
+
+
+def _once(
+    where: str,
+    seconds: float | None,
+    command: tuple[str, ...],
+    trace: bool,
+    profile: Path | None,
+    then_confirm: bool,
+    store: str | None,
+    json: bool,
+) -> int:
+    from strata.app import watch as use_case
+    from strata.app.watch_confirm import confirmation, confirmed, observed_profile
+    from strata.model.finding import VerdictKind
+    from strata.report.watch_text import watch_text
+
+    asked = use_case.Watching(where=where, seconds=seconds, command=command, trace=trace)
     seen, traces = use_case.observe(asked)
-    derived = None if traces is None else observed_profile(traces.figures, traces.whole, str(where))
-    proof = confirmation(str(where), derived, write_profile)
+    derived = None if traces is None else observed_profile(traces.figures, traces.whole, where)
+    proof = confirmation(where, derived, profile)
     if then_confirm and proof is not None:
         with common.display("auto") as emit:
-            proof = confirmed(str(where), derived, proof, store, emit)
+            proof = confirmed(where, derived, proof, store, emit)
     result = use_case.told(seen).model_copy(update={"confirm": proof})
     common.show(result, watch_text, json)
     if result.ran is not None and result.ran.status:
@@ -65,3 +95,24 @@ def watch(
         return Exit.FAILED
     last = result.verdict if proof is None or proof.verdict is None else proof.verdict
     return Exit.INCONCLUSIVE if last.kind is VerdictKind.INCONCLUSIVE else Exit.FINE
+
+
+def _every(where: str, every_s: float, seconds: float | None, json: bool) -> int:
+    """A line for each slice, or with --json a document in one line (JSON Lines)."""
+    from strata.app.watch_every import watch_on
+    from strata.model.watch import Slice
+    from strata.report.watch_text import slice_lines
+
+    def told(one: Slice) -> None:
+        out(one.model_dump_json(exclude_none=True) if json else "\n".join(slice_lines(one, common.width())), json)
+
+    watch_on(where, every_s, told, seconds)
+    return Exit.FINE
+
+
+def _around(where: str, around: str, within_s: float | None, json: bool) -> int:
+    from strata.app.watch_every import AROUND_S, look_back
+    from strata.report.watch_text import look_back_text
+
+    common.show(look_back(where, around, AROUND_S if within_s is None else within_s), look_back_text, json)
+    return Exit.FINE

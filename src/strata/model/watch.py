@@ -8,7 +8,7 @@ from pydantic import Field
 
 from strata.model.base import CommandLine, Value, sparse
 from strata.model.counters import Readings
-from strata.model.finding import Finding, RuledOut, Verdict
+from strata.model.finding import Cause, Finding, RuledOut, Verdict, VerdictKind
 from strata.model.stack import Stack
 from strata.model.trace import TraceSummary
 
@@ -136,7 +136,8 @@ class Observed(Value):
 
     ``bins``: seconds from the beginning at which the pieces begin, and the end of the last one; ``rates``: each
     counter by its name, with what it says in each piece. ``servers``: processes that serve the path, whose requests are
-    the load's. ``absent``: what was not seen, and why.
+    the load's. ``starts``: at which byte of what is below it a device begins. ``absent``: what was not
+    seen, and why.
     """
 
     schema_version: Literal["strata.observed/1"] = Field(default="strata.observed/1", alias="schema")
@@ -150,6 +151,7 @@ class Observed(Value):
     issuers: tuple[Issuer, ...] = ()
     servers: tuple[int, ...] = ()
     arrivals: tuple[Arrival, ...] = ()
+    starts: dict[str, int] = {}
     ran: Ran | None = None
     absent: tuple[str, ...] = ()
     sampling_share: float | None = None
@@ -215,15 +217,47 @@ class Confirmation(Value):
 
 
 class WatchEvent(Value):
-    """A change of level: at which layer, when (s from the beginning), from what to what."""
+    """A change of level: at which layer, when, from what to what."""
 
-    at_s: float
+    at_unix_ns: int
     layer: str
     what: str
     metric: str
     before: float
     after: float
     says: str
+
+
+class Slice(Value):
+    """A piece of a watching that goes on: what is said of it, and the places of the requests; what the ring on disk
+    keeps.
+    """
+
+    at_unix_ns: int
+    seconds: float
+    kind: VerdictKind
+    layer: str | None
+    cause: Cause
+    confidence: float
+    headline: str
+    layers: tuple[WatchedLayer, ...]
+    issuers: tuple[str, ...] = ()
+    events: tuple[WatchEvent, ...] = ()
+
+
+class LookBack(Value):
+    """What a watching that went on has kept of a time, with the changes of level in it.
+
+    ``gaps``: stretches without a slice (the watching did not run), as (from, to) in ns since the epoch.
+    """
+
+    schema_version: Literal["strata.watch-history/1"] = Field(default="strata.watch-history/1", alias="schema")
+    where: str
+    from_unix_ns: int
+    to_unix_ns: int
+    slices: tuple[Slice, ...]
+    events: tuple[WatchEvent, ...] = ()
+    gaps: tuple[tuple[int, int], ...] = ()
 
 
 class WatchResult(Value):

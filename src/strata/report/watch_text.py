@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 
 from strata import units
 from strata.model.finding import VerdictKind
-from strata.model.watch import Arrival, Issuer, WatchedLayer, WatchEvent, WatchResult
+from strata.model.watch import Arrival, Issuer, LookBack, Slice, WatchedLayer, WatchEvent, WatchResult
 from strata.report import answer, figures, words
 from strata.report.text_layout import Paint, clean, field, table, wrap
 
@@ -156,7 +157,7 @@ def _order(a: Arrival) -> str:
 def _events(events: tuple[WatchEvent, ...], width: int) -> list[str]:
     lines = [""] if events else []
     for one in events:
-        lines += field("event", f"{units.duration(one.at_s * 1e9)} · {one.layer} · {one.says}", width)
+        lines += field("event", f"{_clock(one.at_unix_ns)} · {one.layer} · {one.says}", width)
     return lines
 
 
@@ -194,3 +195,61 @@ def _rate(value: float | None) -> str:
 
 def _share(value: float | None) -> str:
     return "–" if value is None else figures.percent(value)
+
+
+def slice_lines(one: Slice, width: int) -> list[str]:
+    """A slice of a watching that goes on: one line of the verdict, and one for each change of level."""
+    busiest = max((r for r in one.layers if r.iops is not None), key=lambda r: r.iops or 0.0, default=None)
+    does = (
+        "" if busiest is None else f" · {busiest.what} {_count(busiest.iops)} IOPS, {_rate(busiest.bytes_per_second)}"
+    )
+    lines = wrap(f"{_clock(one.at_unix_ns)} {_slice_said(one)}{does}", width, "", "         ")
+    for event in one.events:
+        lines += wrap(f"event · {event.layer} · {event.says}", width, "         ", "           ")
+    return lines
+
+
+def look_back_text(found: LookBack, width: int, color: bool = False) -> str:
+    """What was kept of a time: each verdict with the time it held, and the changes of level between them."""
+    span = f"{_clock(found.from_unix_ns)} to {_clock(found.to_unix_ns)}, local time"
+    head = f"{found.where} · {span} · {figures.plural(len(found.slices), 'slice')}"
+    lines = Paint(color).lines(wrap(head, width), "bold")
+    rows: list[tuple[int, list[str]]] = []
+    for first, last in _stretches(found.slices):
+        span = f"{_clock(first.at_unix_ns)}–{_clock(last.at_unix_ns)}"
+        rows.append((first.at_unix_ns, wrap(f"{span} {_slice_said(first)}", width, "  ", "    ")))
+    for event in found.events:
+        said = f"{_clock(event.at_unix_ns)} event · {event.layer} · {event.says}"
+        rows.append((event.at_unix_ns, wrap(said, width, "  ", "    ")))
+    for begin, end in found.gaps:
+        rows.append((begin, wrap(f"{_clock(begin)}–{_clock(end)} nothing was kept", width, "  ", "    ")))
+    for _, text in sorted(rows, key=lambda row: row[0]):
+        lines += text
+    return "\n".join(lines)
+
+
+def _stretches(slices: Sequence[Slice]) -> list[tuple[Slice, Slice]]:
+    """(first, last) of those in a row that say the same."""
+    found: list[tuple[Slice, Slice]] = []
+    for one in slices:
+        before = found[-1] if found else None
+        if before is not None and (before[0].kind, before[0].layer, before[0].cause) == (
+            one.kind,
+            one.layer,
+            one.cause,
+        ):
+            found[-1] = (before[0], one)
+        else:
+            found.append((one, one))
+    return found
+
+
+def _slice_said(one: Slice) -> str:
+    if one.kind is VerdictKind.INCONCLUSIVE:
+        return f"{words.KIND[one.kind]} · {one.headline}"
+    where = "" if one.layer is None else f"{one.layer} · "
+    return f"{where}{one.headline} · {one.confidence:.2f}"
+
+
+def _clock(unix_ns: int) -> str:
+    return datetime.datetime.fromtimestamp(unix_ns / units.NS_PER_S).astimezone().strftime("%H:%M:%S")

@@ -87,9 +87,20 @@ def test_without_a_specification_a_full_device_limits_and_nothing_is_said_of_its
 
 def test_without_single_requests_the_device_is_named_and_what_would_tell() -> None:
     found = judge(observed(disk(400, **FULL)))
-    assert said(found)[1:] == ("disk", Cause.MEDIUM)
+    assert said(found) == (VerdictKind.LAYER, "disk", Cause.UNEXPLAINED)
     assert found.verdict.confidence < 0.8
     assert any("trace" in m for m in found.verdict.missing)
+
+
+def test_a_device_that_begins_between_blocks_is_named_where_a_load_waits_for_it() -> None:
+    seen = observed(disk(300, **FULL, READS=0.0, WRITES=300.0)).model_copy(update={"starts": {"sda": 63 * 512}})
+    assert said(judge(seen)) == (VerdictKind.LAYER, "disk", Cause.MISALIGNED)
+    aligned = seen.model_copy(update={"starts": {"sda": 1 << 20}})
+    assert judge(aligned).verdict.cause is not Cause.MISALIGNED
+
+
+def test_a_rate_as_specified_with_requests_waiting_is_the_medium_without_any_trace() -> None:
+    assert said(judge(observed(disk(1640, **FULL)))) == (VerdictKind.MEDIUM, "disk", Cause.MEDIUM)
 
 
 @pytest.mark.parametrize(

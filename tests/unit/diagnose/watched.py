@@ -64,7 +64,8 @@ def side(requests: int, sequential: float = 0.0, size: int = 8192) -> OrderSumma
     """One direction of a trace."""
     return OrderSummary(
         requests=requests, entered=requests, bytes=requests * size, strict_share=sequential, windowed_share=sequential,
-        backward_share=0.5, reordered_share=None, mean_extent=None, max_extent=0, service_mean_ns=None, service_p99_ns=None,
+        backward_share=0.5, reordered_share=None, mean_extent=None, max_extent=0, service_mean_ns=None,
+        service_p99_ns=None,
     )  # fmt: skip
 
 

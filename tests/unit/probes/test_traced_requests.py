@@ -26,7 +26,8 @@ def _saved(path: Path, count: int) -> None:
     events.sort()
     target = {"name": "loop4", "dev": DEV, "entrance": None, "sectors": None, "by_bio": False, "role": "device"}
     head = {
-        "targets": [target], "names": ["", "app", "other"], "window_ns": [0, count * 600_000 + 3_000_000], "whole": True,
+        "targets": [target], "names": ["", "app", "other"], "window_ns": [0, count * 600_000 + 3_000_000],
+        "whole": True,
         "events": len(events), "recording": None,
     }  # fmt: skip
     text = json.dumps(head).encode()

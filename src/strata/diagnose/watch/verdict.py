@@ -39,6 +39,7 @@ FIRST = (
     Cause.PROCESSORS,
     Cause.GENERATOR,
     Cause.SPLITS,
+    Cause.MISALIGNED,
     Cause.WRITE_CACHE_FULL,
 )
 """Of claims that can all be so, the more specific one first: what a device does between its stalls is asked

@@ -39,7 +39,7 @@ def judge(view: View) -> Iterator[Claim | Not | str]:
         f"{name}: {units.significant(n, 3)} requests in flight, busy {units.percent(busy, 3)} of the time, "
         f"{units.count(view.iops)} IOPS, {units.duration(view.request_ns)} for each",
     )
-    told = _named(view, layer, name, base)
+    told = _named(view, layer, name, base) or _by_spec(view, layer, name, base)
     if told is not None:
         yield told
         return
@@ -151,6 +151,64 @@ def _named(view: View, layer: str, name: str, base: tuple[str, ...]) -> Claim | 
         seen,
         what=name,
     )
+
+
+def _by_spec(view: View, layer: str, name: str, base: tuple[str, ...]) -> Claim | None:
+    """Without a pace: servers' worth of work that the specification sees in the rate, beside those that it states."""
+    spec, n = view.spec, view.in_flight or 0.0
+    if spec is None or n < 1.5 * spec.at_once:
+        return None
+    stated = spec.service_ns(view.size)
+    worth = view.iops * stated / NS_PER_S
+    first, burst = _alone(view), view.burst
+    seen = (
+        *base,
+        f"specification: {spec.at_once} at once, {units.duration(stated)} each; the rate is the work of "
+        f"{units.significant(worth, 2)} of them",
+        *((f"requests that met nobody took {units.duration(first)}",) if first is not None else ()),
+    )
+    if worth >= 0.85 * spec.at_once:
+        return Claim(
+            VerdictKind.MEDIUM,
+            layer,
+            Cause.MEDIUM,
+            0.82,
+            view.busy or 1.0,
+            f"{name} is full and gives what it is specified for",
+            f"With requests waiting, {name} gives {units.count(view.iops)} IOPS, as specified.",
+            "A faster device, or fewer and larger requests; nothing above it limits.",
+            seen,
+            what=name,
+        )
+    if worth > 0.75 * spec.at_once:
+        return None
+    less = f"{name} gives {units.percent(worth / spec.at_once, 2)} of what it is specified for"
+    cause, sure = Cause.UNEXPLAINED, 0.7
+    if first is not None and first >= SLOWER * stated and burst is not None and burst.together >= 2:
+        cause, sure = Cause.SLOW_MEDIUM, 0.72
+    elif first is not None and first <= stated * (1 + NEAR) and _whole(worth) and round(worth) < spec.at_once:
+        cause, sure = Cause.LIMITED_QUEUE, 0.6
+    return Claim(
+        VerdictKind.LAYER,
+        layer,
+        cause,
+        sure,
+        view.busy or 1.0,
+        less,
+        f"Requests wait at {name} all the time, and it completes fewer of them than its specification promises.",
+        "Look at the device's health, its members, its limits, and at whoever shares what is below it.",
+        seen,
+        (
+            "whether each request takes longer, fewer are served at once, or their rate is held: the command below "
+            "measures it",
+            *_blind(view),
+        ),
+        what=name,
+    )
+
+
+def _whole(worth: float) -> bool:
+    return round(worth) >= 1 and abs(worth - round(worth)) <= 0.12
 
 
 def _alone(view: View) -> float | None:

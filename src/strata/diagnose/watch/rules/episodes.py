@@ -30,6 +30,10 @@ GAPS = 6.0
 HELD = 0.5
 """Requests in flight in slow bins, of those in fast ones: with less, the load had paused."""
 PHASES = 0.1
+MOST = 0.9
+"""Share of the time: what is slow for more of it is the usual level, and the other one the exception."""
+ASKED = 0.95
+"""Of the bins: with requests in flight at their end."""
 CLIFF = 0.7
 TICK_S = 0.5
 
@@ -125,19 +129,18 @@ def _phases(view: View) -> Iterator[Claim | Not]:
 
 
 def _two_levels(arrival: Arrival) -> Episodes | None:
-    """Where the requests in flight do not say that the load paused."""
+    """Of a trace in which requests were in flight all the time, as many in slow bins as in fast ones."""
     counts = np.array(arrival.done[1:-1], dtype=np.float64)
-    if counts.size < 25 or counts.mean() < 4:
+    there = np.array(arrival.flying[1:-1], dtype=np.float64)
+    if counts.size < 25 or counts.mean() < 4 or there.size != counts.size or float(np.mean(there >= 1)) < ASKED:
         return None
     told = episodes([counts], arrival.bin_s)
-    if told is None:
+    if told is None or not told.share <= MOST:
         return None
-    there = np.array(arrival.flying[1:-1], dtype=np.float64)
-    if there.size == counts.size:
-        edge = 0.6 * np.quantile(counts, 0.8)
-        slow, fast = there[counts < edge], there[counts >= edge]
-        if slow.size and fast.size and slow.mean() < HELD * fast.mean():
-            return None
+    edge = 0.6 * np.quantile(counts, 0.8)
+    slow, fast = there[counts < edge], there[counts >= edge]
+    if not slow.size or not fast.size or slow.mean() < HELD * fast.mean():
+        return None
     return told
 
 
@@ -155,9 +158,8 @@ def _cliff(view: View) -> Iterator[Claim | Not]:
         return
     at = found[0]
     drop = float(np.exp(values[at:].mean() - values[:at].mean()))
-    held = float(
-        np.mean(np.array(depth[at:], dtype=np.float64)) / max(np.mean(np.array(depth[:at], dtype=np.float64)), 1e-9)
-    )
+    waiting = np.array(depth, dtype=np.float64)
+    held = float(waiting[at:].mean()) / max(float(waiting[:at].mean()), 1e-9)
     if drop > CLIFF or held < HELD:
         return
     before = view.seen.bins[first + at] - view.seen.bins[first]

@@ -15,6 +15,7 @@ from strata.model.finding import Cause, VerdictKind
 SHARE = 0.4
 """Of the time that requests spend at the device."""
 CLEAR = 0.6
+BLOCK = 4096
 SPLIT = 0.5
 """Splits of each I/O."""
 
@@ -23,6 +24,7 @@ def judge(view: View) -> Iterator[Claim | Not | str]:
     """Of the device that the requests enter first."""
     yield from _flushes(view)
     yield from _splits(view)
+    yield from _misaligned(view)
 
 
 def _flushes(view: View) -> Iterator[Claim | Not]:
@@ -85,5 +87,33 @@ def _splits(view: View) -> Iterator[Claim | Not]:
         "requests, and waits for the last of them.",
         f"Raise /sys/block/{name}/queue/max_sectors_kb, or issue I/O of that size.",
         (f"{name}: {units.significant(each, 2)} splits of each I/O that entered",),
+        what=name,
+    )
+
+
+def _misaligned(view: View) -> Iterator[Claim | Not]:
+    """A device that begins between the blocks of what is below it, and a load that waits for it."""
+    off = [name for name in view.seen.reaches(view.lowest.name).devices if view.seen.starts.get(name, 0) % BLOCK]
+    if not off:
+        return
+    name, disk = off[0], view.disk
+    if disk is None or view.in_flight is None or view.in_flight < 1.5 or (view.busy or 0.0) < 0.8:
+        return
+    at, spec = view.seen.starts[name], view.spec
+    writes = disk.writes / view.iops if view.iops else 0.0
+    slower = spec is not None and view.iops * spec.service_ns(view.size) / 1e9 < 0.8 * spec.at_once
+    yield Claim(
+        VerdictKind.LAYER,
+        view.lowest.name,
+        Cause.MISALIGNED,
+        (0.72 if slower else 0.55) if writes > 0.1 else 0.5,
+        0.5,
+        f"{name} begins at byte {at}, between two blocks of what is below it",
+        f"{name} begins at byte {at}, which is no multiple of {units.size(BLOCK)}: a request touches one block "
+        f"more than it needs, and a "
+        "write that does not cover a block is preceded by a read of it.",
+        f"Make {name} anew at a multiple of 1 MiB.",
+        (f"{name}: begins at byte {at}; {units.percent(writes, 2)} of the requests are writes",),
+        ("what the same load gives when it is aligned",),
         what=name,
     )
