@@ -162,7 +162,7 @@ def sampling(make: Callable[[float], Sampler], interval_s: float, seconds: float
 
 
 def watching(seconds: float) -> float:
-    """Share of a core that ``strata watch --every 10s`` takes, everything counted but its start: slices, verdicts, the ring."""
+    """Share of a core that ``strata watch --every 10s`` takes: samples, slices, verdicts and the ring, without its start."""
     with tempfile.TemporaryDirectory() as state:
         before = os.environ.get("STRATA_STATE_DIR")
         os.environ["STRATA_STATE_DIR"] = state
@@ -256,7 +256,8 @@ def main(quick: bool) -> int:
     for what, share in (("the sampler at 1 s", shares[1.0]), ("strata watch --every 10s", shares[WATCH])):
         kept = share <= BAR
         missed += not kept
-        print(f"\n{'kept' if kept else 'MISSED'}: {what} takes {share * 100:.3f} % of a core, the bar is {BAR * 100:g} %")
+        word = "kept" if kept else "MISSED"
+        print(f"\n{word}: {what} takes {share * 100:.3f} % of a core, the bar is {BAR * 100:g} %")
     return 1 if missed else 0
 
 

@@ -26,7 +26,7 @@ from strata.host.proc import Sys
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.stack import Layer, Stack
-from strata.model.watch import Asked, Observed, Ran, Reached, WatchResult
+from strata.model.watch import DeclaredLoad, LayerDevices, Observed, Ran, WatchResult
 from strata.probes import Opener, Sampler
 from strata.probes.issuers import Issuers
 from strata.probes.processes import Processes
@@ -67,11 +67,11 @@ def stack_under(where: Path) -> Stack:
 
 
 @dataclass(frozen=True)
-class Watched:
+class OpenWatch:
     """What is sampled: the stack, the devices under its layers, and the sampler, which runs."""
 
     stack: Stack
-    reached: tuple[Reached, ...]
+    reached: tuple[LayerDevices, ...]
     sampler: Sampler
     processes: Processes
 
@@ -83,21 +83,21 @@ class Watched:
 
 
 @contextmanager
-def opened(where: str, interval_s: float, probes: Mapping[str, Opener] | None = None) -> Iterator[Watched]:
+def opened(where: str, interval_s: float, probes: Mapping[str, Opener] | None = None) -> Iterator[OpenWatch]:
     """The sampler of all layers under a path or of a stack file, as long as the block lasts. Raises `UsageError`."""
     stack = stack_under(Path(where))
     ends = {layer.name: stack.endpoint_of(layer) for layer in stack.layers if not layer.brought}
     paths = tuple(e.path for e in ends.values() if e.kind is EndpointKind.FILE and e.path)
     scope = sampling_scope_of(stack, ends, stack.layers[-1].name, paths)
     reached = tuple(
-        Reached(layer=name, devices=found.under.devices, carriers=found.under.carriers)
+        LayerDevices(layer=name, devices=found.under.devices, carriers=found.under.carriers)
         for name, found in devices_reached(stack, ends).items()
     )
     processes = Processes(Sys())
     sampler = Sampler(
         scope.devices, interval_s, probes, paths=scope.paths, nodes=scope.nodes, processes=processes
     ).start()
-    watched = Watched(stack, reached, sampler, processes)
+    watched = OpenWatch(stack, reached, sampler, processes)
     try:
         yield watched
     finally:
@@ -171,7 +171,7 @@ def told(seen: Observed) -> WatchResult:
     )
 
 
-def _starts(reached: Sequence[Reached]) -> dict[str, int]:
+def _starts(reached: Sequence[LayerDevices]) -> dict[str, int]:
     """Of partitions and of loop devices that begin behind the first byte."""
     sys, found = Sys(), dict[str, int]()
     for name in dict.fromkeys(n for r in reached for n in r.devices):
@@ -212,9 +212,9 @@ def _beside(asked: Watching, issuers: Issuers) -> Ran:
     )
 
 
-def _asked(command: Sequence[str]) -> Asked | None:
+def _asked(command: Sequence[str]) -> DeclaredLoad | None:
     """What a command line of fio says that it keeps outstanding; None where it is not understood."""
     if Path(command[0]).name != "fio":
         return None
     outstanding = outstanding_of_fio_line(command[1:])
-    return None if outstanding is None else Asked(outstanding=outstanding)
+    return None if outstanding is None else DeclaredLoad(outstanding=outstanding)

@@ -17,7 +17,7 @@ from strata.analyse.watch.course import rates
 from strata.analyse.watch.levels import SHORTEST, level_changes
 from strata.app.naming import local
 from strata.app.signals import stop_on_signals
-from strata.app.watch import Watched, opened
+from strata.app.watch import OpenWatch, opened
 from strata.diagnose.watch.verdict import judge
 from strata.errors import UsageError
 from strata.host.ring import Ring
@@ -58,7 +58,7 @@ def watch_on(where: str, every_s: float, told: Callable[[Slice], None], seconds:
     newest: list[Slice] = []
     with opened(where, SAMPLE_S, probes) as watched, stop_on_signals() as stop:
         began = time.monotonic()
-        issuers = Issuers(look_s=LOOK_S).start()
+        issuers = Issuers(look_s=LOOK_S, all_s=LONGEST_S).start()
         due, since = began + every_s, time.time_ns()
         try:
             while not stop() and (seconds is None or time.monotonic() - began < seconds):
@@ -66,9 +66,8 @@ def watch_on(where: str, every_s: float, told: Callable[[Slice], None], seconds:
                 if time.monotonic() < due:
                     continue
                 due += every_s
-                issuers_now, issuers = issuers.stop(), Issuers(look_s=LOOK_S).start()
                 now = time.time_ns()
-                seen = _observed(watched, where, since, now, issuers_now)
+                seen = _observed(watched, where, since, now, issuers.take())
                 since = now
                 newest = [*newest[1 - NEWEST :], _slice(seen, now)]
                 last = newest[-1].model_copy(update={"events": _new(newest)})
@@ -78,7 +77,7 @@ def watch_on(where: str, every_s: float, told: Callable[[Slice], None], seconds:
             issuers.stop()
 
 
-def _observed(watched: Watched, where: str, since: int, now: int, issuers: tuple[Issuer, ...]) -> Observed:
+def _observed(watched: OpenWatch, where: str, since: int, now: int, issuers: tuple[Issuer, ...]) -> Observed:
     seconds = (now - since) / NS_PER_S
     edges = tuple(seconds * i / 5 for i in range(6))
     return Observed(

@@ -16,7 +16,7 @@ APPLICATION = "application"
 """The layer above all others: whoever issues the load."""
 
 
-class Reached(Value):
+class LayerDevices(Value):
     """The block devices under a layer, the first upper; ``carriers``: those that share its data."""
 
     layer: str
@@ -116,7 +116,7 @@ class Arrival(Value):
     requests: Requests | None = sparse(None)
 
 
-class Asked(Value):
+class DeclaredLoad(Value):
     """What the command says of itself, where it is understood: I/Os that it keeps outstanding at the most."""
 
     outstanding: int | None = None
@@ -128,7 +128,7 @@ class Ran(Value):
     command: CommandLine
     seconds: float
     status: int | None
-    asked: Asked | None = sparse(None)
+    asked: DeclaredLoad | None = sparse(None)
 
 
 class Observed(Value):
@@ -145,7 +145,7 @@ class Observed(Value):
     began_unix_ns: int
     seconds: float
     stack: Stack
-    reached: tuple[Reached, ...]
+    reached: tuple[LayerDevices, ...]
     bins: tuple[float, ...]
     rates: dict[str, tuple[float | None, ...]]
     issuers: tuple[Issuer, ...] = ()
@@ -156,9 +156,9 @@ class Observed(Value):
     absent: tuple[str, ...] = ()
     sampling_share: float | None = None
 
-    def reaches(self, layer: str) -> Reached:
+    def reaches(self, layer: str) -> LayerDevices:
         """The devices under it."""
-        return next((r for r in self.reached if r.layer == layer), Reached(layer=layer))
+        return next((r for r in self.reached if r.layer == layer), LayerDevices(layer=layer))
 
     def readings(self, first: int = 0, end: int | None = None) -> Readings:
         """Every counter over some of the pieces, each by its length; what was not read in half of them is left out."""

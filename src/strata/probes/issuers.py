@@ -53,13 +53,19 @@ class _Seen:
     threads: int = 0
     busiest: dict[int, int] = field(default_factory=dict)
 
+    def begin_again(self) -> None:
+        """What comes is counted from here on."""
+        self.first, self.looks, self.threads = self.last, 0, 0
+        self.states = dict.fromkeys(self.states, 0)
+
 
 class Issuers:
     """One recording; looks in a thread of its own between `start` and `stop`. ``root``: the command, once it runs."""
 
-    def __init__(self, sys: Sys | None = None, look_s: float = LOOK_S) -> None:
+    def __init__(self, sys: Sys | None = None, look_s: float = LOOK_S, all_s: float = _ALL_S) -> None:
         self._sys = sys or Sys()
-        self._look_s = look_s
+        self._look_s, self._all_s = look_s, all_s
+        self._looking = threading.Lock()
         self._seen: dict[int, _Seen] = {}
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -88,21 +94,32 @@ class Issuers:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-        self._look_at_all()
-        self._ended = time.monotonic()
-        found = [self._told(pid, one) for pid, one in self._seen.items()]
+        return self.take()
+
+    def take(self) -> tuple[Issuer, ...]:
+        """Who issued most since the last call, first; for who goes on without an end."""
+        with self._looking:
+            self._look_at_all()
+            self._ended = time.monotonic()
+            found = [self._told(pid, one) for pid, one in self._seen.items()]
+            self._seen = {pid: one for pid, one in self._seen.items() if self._sys.exists(f"/proc/{pid}")}
+            for one in self._seen.values():
+                one.begin_again()
+            self._began = self._ended
         moved = [i for i in found if _moves(i) or i.watched]
-        return tuple(sorted(moved, key=lambda i: (-(i.read_bytes + i.write_bytes), -i.asked_bytes, -i.cores))[:MOST])
+        # The command first: a client in user space moves nothing that the kernel calls storage.
+        return tuple(sorted(moved, key=lambda i: (not i.watched, -_bytes(i), -i.asked_bytes, -i.cores))[:MOST])
 
     def _go(self) -> None:
-        all_at = time.monotonic() + _ALL_S
+        all_at = time.monotonic() + self._all_s
         while not self._stop.wait(self._look_s):
-            now = time.monotonic()
-            if now >= all_at:
-                self._look_at_all()
-                spent = time.monotonic() - now
-                all_at = now + max(_ALL_S, spent / SHARE)
-            self._look_at_threads()
+            with self._looking:
+                now = time.monotonic()
+                if now >= all_at:
+                    self._look_at_all()
+                    spent = time.monotonic() - now
+                    all_at = now + max(self._all_s, spent / SHARE)
+                self._look_at_threads()
 
     def _look_at_all(self) -> None:
         for name in names_in(self._sys.at("/proc")):
@@ -236,8 +253,12 @@ def _active(one: _Seen) -> bool:
     return moved >= _LEAST_BYTES
 
 
+def _bytes(one: Issuer) -> float:
+    return one.read_bytes + one.write_bytes
+
+
 def _moves(one: Issuer) -> bool:
-    return one.read_bytes + one.write_bytes >= 1
+    return _bytes(one) >= 1
 
 
 def _kind(name: str, group: str, pid: int) -> str:

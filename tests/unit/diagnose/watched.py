@@ -9,7 +9,7 @@ from strata.model.counters import blockdev
 from strata.model.counters.readings import stored_name
 from strata.model.stack import Stack
 from strata.model.trace import OrderSummary, TraceSummary
-from strata.model.watch import Arrival, Issuer, Observed, Ran, Reached, Requests, Sharer, ThreadTime
+from strata.model.watch import Arrival, Issuer, LayerDevices, Observed, Ran, Requests, Sharer, ThreadTime
 
 APP = 100
 BINS = tuple(float(i) / 2 for i in range(21))
@@ -110,7 +110,7 @@ def observed(
 ) -> Observed:
     """With the same rates in every piece of the time."""
     stack = Stack.from_toml(toml.format(expect=expect), "test")
-    reached = tuple(Reached(layer=x.name, devices=("sda",), carriers=("sda",)) for x in stack.layers)
+    reached = tuple(LayerDevices(layer=x.name, devices=("sda",), carriers=("sda",)) for x in stack.layers)
     return Observed(
         where="/mnt", began_unix_ns=0, seconds=seconds, stack=stack, reached=reached, bins=BINS,
         rates={name: (value,) * (len(BINS) - 1) for name, value in counters.items()},

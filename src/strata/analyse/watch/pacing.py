@@ -96,17 +96,18 @@ def _lag(ends: NDArray[np.float64]) -> tuple[int, float, float] | None:
 
 
 def _by_bytes(ends: NDArray[np.float64], sizes: NDArray[np.float64]) -> Pace | None:
-    """Whether the time before a completion is in proportion to its bytes."""
+    """Whether the time before a completion, or after it, is in proportion to its bytes."""
     if float(np.ptp(sizes)) == 0:
         return None
-    between, mine = np.diff(ends), sizes[1:]
-    per = between / mine
-    low, middle, high = np.percentile(per, (25, 50, 75))
+    between = np.diff(ends)
     plain = np.percentile(between, (25, 50, 75))
-    spread, without = (high - low) / middle if middle > 0 else np.inf, (plain[2] - plain[0]) / max(plain[1], 1e-9)
-    if spread > 2 * REGULAR or without < 2 * spread:
-        return None
-    return Pace(1, float(middle * mine.mean()) * 1e3, float(spread), True, int(ends.size))
+    without = (plain[2] - plain[0]) / max(plain[1], 1e-9)
+    for mine in (sizes[1:], sizes[:-1]):
+        low, middle, high = np.percentile(between / mine, (25, 50, 75))
+        spread = (high - low) / middle if middle > 0 else np.inf
+        if spread <= 2 * REGULAR and without >= 2 * spread:
+            return Pace(1, float(middle * mine.mean()) * 1e3, float(spread), True, int(ends.size))
+    return None
 
 
 def alone(stretches: Sequence[Requests]) -> Alone | None:

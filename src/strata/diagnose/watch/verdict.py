@@ -12,10 +12,9 @@ from strata import units
 from strata.analyse.watch.places import places
 from strata.diagnose.watch import rules as rules_folder
 from strata.diagnose.watch.claim import NAMED, Answers, Claim
-from strata.diagnose.watch.view import IDLE_BYTES, IDLE_IOPS, View
+from strata.diagnose.watch.view import IDLE_BYTES, IDLE_IOPS, LoadView
 from strata.model.finding import Cause, Finding, RuledOut, Verdict, VerdictKind
 from strata.model.plugins import modules
-from strata.model.resources import Resources
 from strata.model.watch import APPLICATION, Observed, WatchedLayer
 
 SHORTEST_S = 2.0
@@ -25,6 +24,8 @@ CACHED = 4 << 20
 """Bytes per second through system calls, beside a device that has nothing to do."""
 FIRST = (
     Cause.CLIENT_PROCESSORS,
+    Cause.WRITE_CACHE_FULL,
+    Cause.SLOW_MEMBER,
     Cause.STALLS,
     Cause.SLOW_PHASES,
     Cause.WIRE_LOSS,
@@ -40,7 +41,6 @@ FIRST = (
     Cause.GENERATOR,
     Cause.SPLITS,
     Cause.MISALIGNED,
-    Cause.WRITE_CACHE_FULL,
 )
 """Of claims that can all be so, the more specific one first: what a device does between its stalls is asked
 afterwards, and a full
@@ -58,7 +58,7 @@ class Judged(NamedTuple):
 
 def judge(seen: Observed) -> Judged:
     """Pure: the same observation gives the same verdict."""
-    view = View(seen)
+    view = LoadView(seen)
     rows = places(seen, *view.span)
     early = _too_short(seen) or _unseen(view) or _idle(view)
     if early is not None:
@@ -101,7 +101,7 @@ def _goes_with(first: Claim, other: Claim) -> bool:
     )
 
 
-def _verdict(view: View, ordered: list[Claim], missing: list[str]) -> Verdict:
+def _verdict(view: LoadView, ordered: list[Claim], missing: list[str]) -> Verdict:
     if not ordered:
         return Verdict(
             kind=VerdictKind.INCONCLUSIVE,
@@ -138,7 +138,7 @@ def _verdict(view: View, ordered: list[Claim], missing: list[str]) -> Verdict:
     )
 
 
-def _nothing(view: View) -> str:
+def _nothing(view: LoadView) -> str:
     disk = view.disk
     if disk is None or view.in_flight is None:
         return "The load was seen, and no resource that is counted is full."
@@ -150,10 +150,10 @@ def _nothing(view: View) -> str:
     )
 
 
-def _would_tell(view: View) -> tuple[str, ...]:
+def _would_tell(view: LoadView) -> tuple[str, ...]:
     """What was not seen, of what decides."""
     found = []
-    if not view.arrivals:
+    if not view.arrivals and view.device is not None and view.device[1] is None:
         found.append("the single requests at the device: a trace needs root and tracefs")
     if view.remote and not view.has_connections:
         found.append("the connections of the path: their nodes must be readable from here")
@@ -177,7 +177,7 @@ def _too_short(seen: Observed) -> Verdict | None:
     )
 
 
-def _unseen(view: View) -> Verdict | None:
+def _unseen(view: LoadView) -> Verdict | None:
     """Nothing of the path can be counted from here."""
     if view.disk is not None and view.in_flight is not None and view.busy is not None:
         return None
@@ -195,10 +195,10 @@ def _unseen(view: View) -> Verdict | None:
     )
 
 
-def _idle(view: View) -> Verdict | None:
+def _idle(view: LoadView) -> Verdict | None:
     """By the whole time: a file system's own commit now and then is no load."""
-    whole = Resources(view.seen.readings(), 1.0, 1.0)
-    disk = None if view.device_name is None else whole.disk(view.device_name)
+    whole = view.whole
+    disk = None if view.device is None else whole.disk(*view.device)
     moved = max((c.most for c in whole.cards), default=0.0) if view.remote else 0.0
     iops = 0.0 if disk is None else disk.reads + disk.writes
     rate = 0.0 if disk is None else disk.read_bytes + disk.write_bytes

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 from strata.analyse.watch import pacing
 from strata.analyse.watch.pacing import Alone, Burst, Pace
-from strata.model.counters import Readings, blockdev, tcp
-from strata.model.counters.readings import stored_name
+from strata.model.counters import Readings, tcp
 from strata.model.expect import LARGE
-from strata.model.resources import Disk, Path, Resources
+from strata.model.resources import Disk, Path, Resources, place
 from strata.model.stack import Layer
 from strata.model.watch import Arrival, Issuer, Observed, Sharer
 
@@ -37,7 +37,7 @@ class Spec:
         return self.small_ns + max(0.0, size - SMALL_BYTES) * self.per_byte_ns
 
 
-class View:
+class LoadView:
     """One observation. What was not seen is None."""
 
     def __init__(self, seen: Observed) -> None:
@@ -59,11 +59,26 @@ class View:
         return self.top.target.remote
 
     @cached_property
-    def device_name(self) -> str | None:
-        """The device that the requests enter first."""
+    def whole(self) -> Resources:
+        """The counters over all the time; rates are read from it, demands are not."""
+        return Resources(self.seen.readings(), 1.0, 1.0)
+
+    @cached_property
+    def device(self) -> tuple[str, str | None] | None:
+        """The device that the requests enter first, and its node; of another machine the one that does most."""
+        counted = self.whole.disks
+        here = {d.device for d in counted if d.node is None}
         reached = [self.seen.reaches(layer.name) for layer in reversed(self.seen.stack.layers)]
-        names = [n for r in reached for n in (*r.carriers[:1], *r.devices)]
-        return next((n for n in names if self._rate(blockdev.READ_BYTES.name, n)), None)
+        for name in (n for r in reached for n in (*r.carriers[:1], *r.devices)):
+            if name in here:
+                return name, None
+        away = max((d for d in counted if d.node is not None), key=lambda d: d.reads + d.writes, default=None)
+        return None if away is None else (away.device, away.node)
+
+    @property
+    def device_name(self) -> str | None:
+        """What it is called."""
+        return None if self.device is None else place(*self.device)
 
     @cached_property
     def span(self) -> tuple[int, int]:
@@ -79,11 +94,20 @@ class View:
 
     def load(self, piece: int) -> float:
         """I/Os per second at the device, or bytes of the wires where there is none, in one piece."""
-        if self.device_name is not None:
-            names = [stored_name(c.name, {"device": self.device_name}) for c in (blockdev.READS, blockdev.WRITES)]
-        else:
-            names = [n for n in self.seen.rates if n.startswith("net_bytes") and "interface=lo" not in n]
-        return sum(self.seen.rates[n][piece] or 0.0 for n in names if n in self.seen.rates)
+        told = Resources(self.seen.readings(piece, piece + 1), 1.0, 1.0)
+        if self.device is not None:
+            disk = told.disk(*self.device)
+            return 0.0 if disk is None else disk.reads + disk.writes
+        return sum(card.most for card in told.cards)
+
+    def course(self, of: Callable[[Disk], float | None]) -> tuple[float | None, ...]:
+        """A figure of the device in each piece of the span."""
+        found = []
+        for piece in range(*self.span):
+            told = Resources(self.seen.readings(piece, piece + 1), 1.0, 1.0)
+            disk = None if self.device is None else told.disk(*self.device)
+            found.append(None if disk is None else of(disk))
+        return tuple(found)
 
     @cached_property
     def told(self) -> Readings:
@@ -98,7 +122,7 @@ class View:
     @cached_property
     def disk(self) -> Disk | None:
         """The device that the requests enter first, in the span."""
-        return None if self.device_name is None else Resources(self.told, 1.0, 1.0).disk(self.device_name)
+        return None if self.device is None else Resources(self.told, 1.0, 1.0).disk(*self.device)
 
     @cached_property
     def iops(self) -> float:
@@ -136,7 +160,7 @@ class View:
         return tuple(
             a
             for a in self.seen.arrivals
-            if a.device == self.device_name and a.summary.read.requests + a.summary.write.requests
+            if self.device == (a.device, None) and a.summary.read.requests + a.summary.write.requests
         )
 
     @cached_property
@@ -214,14 +238,14 @@ class View:
 
     def state(self, name: str) -> float | None:
         """Share of the looks at the load's threads in that state (running, storage, sleeping, other)."""
-        seen = [
+        # Who steers the load moves no data of its own, and where nobody does (a client in user space) hardly runs.
+        most = max((_moved(i) for i in self.watched), default=0.0)
+        busiest = max((i.cores for i in self.watched), default=0.0)
+        chosen = [
             i.threads
             for i in self.watched
-            if i.threads is not None and (i.read_bytes + i.write_bytes > 0 or i.cores > 0.005)
+            if i.threads is not None and (_moved(i) >= 0.1 * most if most > 0 else i.cores >= 0.3 * busiest > 0)
         ]
-        # Who steers the load moves no data of its own; the threads that do are meant.
-        moving = [i.threads for i in self.watched if i.threads is not None and _moves_most(i, self.watched)]
-        chosen = moving or seen
         looks = sum(t.looks for t in chosen)
         return sum(getattr(t, name) for t in chosen) / looks if looks >= 20 else None
 
@@ -243,15 +267,11 @@ class View:
         asked = None if ran is None else ran.asked
         return None if asked is None or asked.outstanding is None else float(asked.outstanding)
 
-    def _rate(self, metric: str, device: str) -> bool:
-        return stored_name(metric, {"device": device}) in self.seen.rates
-
     @property
     def has_connections(self) -> bool:
         """Whether TCP connections of the path were seen."""
         return bool(self.told.of(tcp.RTT))
 
 
-def _moves_most(one: Issuer, all_of_them: tuple[Issuer, ...]) -> bool:
-    most = max((i.read_bytes + i.write_bytes for i in all_of_them), default=0.0)
-    return most > 0 and one.read_bytes + one.write_bytes >= 0.1 * most and one.read_bytes + one.write_bytes > 0
+def _moved(one: Issuer) -> float:
+    return one.read_bytes + one.write_bytes

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from strata import units
 from strata.analyse.watch.pacing import spread_of_times
 from strata.diagnose.watch.claim import Claim, Not
-from strata.diagnose.watch.view import IDLE_BYTES, IDLE_IOPS, View
+from strata.diagnose.watch.view import IDLE_BYTES, IDLE_IOPS, LoadView
 from strata.model.finding import Cause, VerdictKind
 from strata.model.watch import APPLICATION
 
@@ -27,7 +27,7 @@ HELD_BACK = 0.3
 QUEUED = 1.25
 
 
-def judge(view: View) -> Iterator[Claim | Not | str]:
+def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     """What the application does to itself."""
     yield from _cpu(view)
     if view.remote or view.disk is None or view.busy is None:
@@ -40,7 +40,7 @@ def judge(view: View) -> Iterator[Claim | Not | str]:
         yield from _serial(view) if view.in_flight <= SERIAL else _few(view)
 
 
-def _cpu(view: View) -> Iterator[Claim | Not]:
+def _cpu(view: LoadView) -> Iterator[Claim | Not]:
     """Its own CPU time: a quota, or a CPU that it never leaves."""
     for one in view.watched:
         if one.throttled is not None and one.throttled >= HELD_BACK:
@@ -84,7 +84,7 @@ def _cpu(view: View) -> Iterator[Claim | Not]:
         )
 
 
-def _paused(view: View, pauses: float) -> Iterator[Claim | Not]:
+def _paused(view: LoadView, pauses: float) -> Iterator[Claim | Not]:
     assert view.busy is not None
     if pauses < PAUSES:
         yield Not(Cause.GENERATOR, f"requests are in flight for {units.percent(view.busy, 3)} of the time")
@@ -126,7 +126,7 @@ def _paused(view: View, pauses: float) -> Iterator[Claim | Not]:
     )
 
 
-def _serial(view: View) -> Iterator[Claim | Not]:
+def _serial(view: LoadView) -> Iterator[Claim | Not]:
     took, spec = view.request_ns, view.spec
     if took is None:
         return
@@ -168,7 +168,7 @@ def _serial(view: View) -> Iterator[Claim | Not]:
     )
 
 
-def _few(view: View) -> Iterator[Claim | Not]:
+def _few(view: LoadView) -> Iterator[Claim | Not]:
     """More than one, and none of them waits: the load could have more in flight."""
     steady, in_flight, took = view.steady, view.in_flight, view.request_ns
     if steady is None or steady.requests is None or in_flight is None or took is None or view.spec is None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.diagnose.watch.claim import Claim, Not
-from strata.diagnose.watch.view import View
+from strata.diagnose.watch.view import LoadView
 from strata.model.finding import Cause, VerdictKind
 from strata.units import NS_PER_S
 
@@ -29,7 +29,7 @@ LARGE = 64 << 10
 PROVE = "Measure the device at other depths and block sizes: the command below does."
 
 
-def judge(view: View) -> Iterator[Claim | Not | str]:
+def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     """Of the device that the requests enter first."""
     disk, busy, n = view.disk, view.busy, view.in_flight
     if disk is None or busy is None or n is None or busy < BUSY or n < DEEP or view.request_ns is None:
@@ -66,11 +66,11 @@ def judge(view: View) -> Iterator[Claim | Not | str]:
     )
 
 
-def _blind(view: View) -> tuple[str, ...]:
+def _blind(view: LoadView) -> tuple[str, ...]:
     return () if view.arrivals else ("the single requests at the device: a trace needs root and tracefs",)
 
 
-def _named(view: View, layer: str, name: str, base: tuple[str, ...]) -> Claim | None:
+def _named(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Claim | None:
     pace = view.pace
     if pace is None or not view.pace_queued:
         return None
@@ -153,7 +153,7 @@ def _named(view: View, layer: str, name: str, base: tuple[str, ...]) -> Claim | 
     )
 
 
-def _by_spec(view: View, layer: str, name: str, base: tuple[str, ...]) -> Claim | None:
+def _by_spec(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Claim | None:
     """Without a pace: servers' worth of work that the specification sees in the rate, beside those that it states."""
     spec, n = view.spec, view.in_flight or 0.0
     if spec is None or n < 1.5 * spec.at_once:
@@ -211,7 +211,7 @@ def _whole(worth: float) -> bool:
     return round(worth) >= 1 and abs(worth - round(worth)) <= 0.12
 
 
-def _alone(view: View) -> float | None:
+def _alone(view: LoadView) -> float | None:
     """Time of a request that met nobody, by the first ones of bursts and by those that were alone."""
     found = [
         b for b in (view.alone.median_ns if view.alone else None, view.burst.first_ns if view.burst else None) if b
@@ -220,7 +220,13 @@ def _alone(view: View) -> float | None:
 
 
 def _cap(
-    view: View, health: float | None, alone: float | None, layer: str, name: str, share: float, seen: tuple[str, ...]
+    view: LoadView,
+    health: float | None,
+    alone: float | None,
+    layer: str,
+    name: str,
+    share: float,
+    seen: tuple[str, ...],
 ) -> Claim | None:
     """Whether single completions are paced by a limit on their rate."""
     pace = view.pace

@@ -15,9 +15,8 @@ from strata import units
 from strata.analyse.series.change import changes
 from strata.analyse.series.episodes import episodes
 from strata.diagnose.watch.claim import Claim, Not
-from strata.diagnose.watch.view import View
+from strata.diagnose.watch.view import LoadView
 from strata.model.counters import blockdev
-from strata.model.counters.readings import stored_name
 from strata.model.finding import Cause, VerdictKind
 from strata.model.steadiness import Episodes
 from strata.model.watch import Arrival
@@ -36,9 +35,11 @@ ASKED = 0.95
 """Of the bins: with requests in flight at their end."""
 CLIFF = 0.7
 TICK_S = 0.5
+ABSORBED, FEW_WRITES = 8.0, 30
+"""Times as long a write takes once a cache is full; writes of which a median is told."""
 
 
-def judge(view: View) -> Iterator[Claim | Not | str]:
+def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     """Of the device that the requests enter first."""
     if view.disk is None or view.iops < 1:
         return
@@ -46,13 +47,57 @@ def judge(view: View) -> Iterator[Claim | Not | str]:
     yield from stalled
     if not any(isinstance(c, Claim) for c in stalled):
         yield from _phases(view)
-    yield from _cliff(view)
+    absorbed = tuple(_absorbed(view))
+    yield from absorbed or _cliff(view)
 
 
-def _stalls(view: View) -> Iterator[Claim | Not]:
+def _absorbed(view: LoadView) -> Iterator[Claim]:
+    """Writes that took next to nothing at first, and later much more, while reads take as long as ever."""
+    times = [
+        (
+            a.from_s,
+            np.array([t for t, w in zip(r.took_us, r.writes, strict=True) if w]),
+            np.array([t for t, w in zip(r.took_us, r.writes, strict=True) if not w]),
+        )
+        for a in view.arrivals
+        if (r := a.requests) is not None
+    ]
+    times = [(at, writes, reads) for at, writes, reads in times if writes.size >= FEW_WRITES]
+    if len(times) < 2:
+        return
+    (_, first, before), (at, last, after) = times[0], times[-1]
+    quick, slow = float(np.median(first)), float(np.median(last))
+    if slow < ABSORBED * quick:
+        return
+    if before.size >= FEW_WRITES and after.size >= FEW_WRITES and np.median(after) > 1.5 * np.median(before):
+        return
     name = view.device_name or ""
-    rate = view.told.value(blockdev.STALLS, device=name, node=None)
-    share = view.told.value(blockdev.STALLED_SECONDS, device=name, node=None)
+    yield Claim(
+        VerdictKind.LAYER,
+        view.lowest.name,
+        Cause.WRITE_CACHE_FULL,
+        0.82,
+        min(1.0, (view.disk.writes if view.disk else 0) / view.iops),
+        f"{name} took writes in {units.duration(quick * 1e3)} at first, and later in {units.duration(slow * 1e3)}",
+        f"The first writes took {units.duration(quick * 1e3)}, as a cache does that has room; after "
+        f"{units.duration(at * 1e9)} one takes "
+        f"{units.duration(slow * 1e3)}, and reads take no longer than before: writes wait until the cache has drained.",
+        "Let it drain, write less at once, or size the cache for the load.",
+        (
+            f"{name}: median of {first.size} writes at the beginning {units.duration(quick * 1e3)}, of {last.size} "
+            f"later {units.duration(slow * 1e3)}",
+        ),
+        what=name,
+    )
+
+
+def _stalls(view: LoadView) -> Iterator[Claim | Not]:
+    name = view.device_name or ""
+    if view.device is None:
+        return
+    device, node = view.device
+    rate = view.told.value(blockdev.STALLS, device=device, node=node)
+    share = view.told.value(blockdev.STALLED_SECONDS, device=device, node=node)
     if rate is None or share is None:
         return
     seconds = view.seen.bins[view.span[1]] - view.seen.bins[view.span[0]]
@@ -83,7 +128,7 @@ def _stalls(view: View) -> Iterator[Claim | Not]:
     )
 
 
-def _phases(view: View) -> Iterator[Claim | Not]:
+def _phases(view: LoadView) -> Iterator[Claim | Not]:
     found = [(e, a) for a in view.arrivals if (e := _two_levels(a)) is not None]
     if not found:
         if any(len(a.done) >= 25 for a in view.arrivals):
@@ -113,7 +158,7 @@ def _phases(view: View) -> Iterator[Claim | Not]:
         VerdictKind.LAYER,
         view.lowest.name,
         Cause.SLOW_PHASES,
-        0.85 if many and told.period_s is not None else 0.7 if many else 0.5,
+        0.85 if many and told.period_s is not None else 0.7 if many else 0.4,
         told.share,
         f"{name} alternates: {units.percent(told.share, 2)} of the time it is {told.factor:.2g} times slower",
         f"With as many requests in flight, {name} completes {told.factor:.2g} times fewer of them for "
@@ -144,12 +189,11 @@ def _two_levels(arrival: Arrival) -> Episodes | None:
     return told
 
 
-def _cliff(view: View) -> Iterator[Claim | Not]:
+def _cliff(view: LoadView) -> Iterator[Claim | Not]:
     """One fall of the bytes written, with requests in flight before and after it."""
     name = view.device_name or ""
-    first, end = view.span
-    written = view.seen.rates.get(stored_name(blockdev.WRITE_BYTES.name, {"device": name}), ())[first:end]
-    depth = view.seen.rates.get(stored_name(blockdev.WEIGHTED_SECONDS.name, {"device": name}), ())[first:end]
+    first, _ = view.span
+    written, depth = view.course(lambda d: d.write_bytes), view.course(lambda d: d.in_flight)
     if len(written) < 12 or not all(written) or not all(depth):
         return
     values = np.log(np.array(written, dtype=np.float64))

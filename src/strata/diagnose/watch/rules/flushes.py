@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.diagnose.watch.claim import Claim, Not
-from strata.diagnose.watch.view import View
+from strata.diagnose.watch.view import LoadView
 from strata.model.finding import Cause, VerdictKind
 
 SHARE = 0.4
@@ -20,14 +20,14 @@ SPLIT = 0.5
 """Splits of each I/O."""
 
 
-def judge(view: View) -> Iterator[Claim | Not | str]:
+def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     """Of the device that the requests enter first."""
     yield from _flushes(view)
     yield from _splits(view)
     yield from _misaligned(view)
 
 
-def _flushes(view: View) -> Iterator[Claim | Not]:
+def _flushes(view: LoadView) -> Iterator[Claim | Not]:
     disk = view.disk
     if disk is None or not disk.flushes or disk.flush_ns is None or disk.flushes < 0.5:
         return
@@ -64,7 +64,7 @@ def _flushes(view: View) -> Iterator[Claim | Not]:
     )
 
 
-def _splits(view: View) -> Iterator[Claim | Not]:
+def _splits(view: LoadView) -> Iterator[Claim | Not]:
     entered = sum(a.summary.read.entered + a.summary.write.entered for a in view.arrivals)
     if not entered:
         return
@@ -91,7 +91,7 @@ def _splits(view: View) -> Iterator[Claim | Not]:
     )
 
 
-def _misaligned(view: View) -> Iterator[Claim | Not]:
+def _misaligned(view: LoadView) -> Iterator[Claim | Not]:
     """A device that begins between the blocks of what is below it, and a load that waits for it."""
     off = [name for name in view.seen.reaches(view.lowest.name).devices if view.seen.starts.get(name, 0) % BLOCK]
     if not off:

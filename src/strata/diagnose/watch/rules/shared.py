@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.diagnose.watch.claim import Claim, Not
-from strata.diagnose.watch.view import View
+from strata.diagnose.watch.view import LoadView
 from strata.model.finding import Cause, VerdictKind
 from strata.text.controls import line as clean
 
@@ -18,7 +18,7 @@ OTHERS = 0.15
 QUEUED = 1.5
 
 
-def judge(view: View) -> Iterator[Claim | Not | str]:
+def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     """Only where the load is known: it is a command's, or one process issues it."""
     if view.disk is None or view.iops < 1 or view.in_flight is None:
         return
@@ -38,7 +38,7 @@ def judge(view: View) -> Iterator[Claim | Not | str]:
     )
 
 
-def _by_processes(view: View, mine: frozenset[int]) -> Iterator[Claim | Not]:
+def _by_processes(view: LoadView, mine: frozenset[int]) -> Iterator[Claim | Not]:
     """What else was moved by this machine's processes, where it is enough to be at this device."""
     moved = sum(i.read_bytes + i.write_bytes for i in view.seen.issuers if i.pid in mine)
     at_device = view.bytes_per_s
@@ -50,7 +50,7 @@ def _by_processes(view: View, mine: frozenset[int]) -> Iterator[Claim | Not]:
         yield from _claimed(view, rest / at_device, f"{clean(most.name)}/{most.pid}", 0.6)
 
 
-def _claimed(view: View, share: float, who: str, sure: float) -> Iterator[Claim]:
+def _claimed(view: LoadView, share: float, who: str, sure: float) -> Iterator[Claim]:
     name = view.device_name or ""
     waits = (view.busy or 0.0) >= 0.8 and (view.in_flight or 0.0) >= QUEUED
     if not waits:

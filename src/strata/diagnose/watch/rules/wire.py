@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.diagnose.watch.claim import Claim, Not
-from strata.diagnose.watch.view import IDLE_BYTES, IDLE_IOPS, View
+from strata.diagnose.watch.view import IDLE_BYTES, IDLE_IOPS, LoadView
 from strata.model.counters import tcp
 from strata.model.finding import Cause, VerdictKind
 from strata.model.resources import Card, ServerProcess
@@ -28,7 +28,7 @@ MOST_OF_IT, PART = 0.6, 0.4
 WAITING = 0.3
 
 
-def judge(view: View) -> Iterator[Claim | Not | str]:
+def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     """Of the topmost layer, where it is remote."""
     if not view.remote or (view.iops < IDLE_IOPS and _moved(view) < IDLE_BYTES):
         return
@@ -41,11 +41,11 @@ def judge(view: View) -> Iterator[Claim | Not | str]:
     yield from _far(view, layer)
 
 
-def _moved(view: View) -> float:
+def _moved(view: LoadView) -> float:
     return max((c.most for c in view.resources.cards), default=0.0)
 
 
-def _lost(view: View, layer: str) -> Iterator[Claim | Not]:
+def _lost(view: LoadView, layer: str) -> Iterator[Claim | Not]:
     resent = view.resources.resent
     if resent is None:
         return
@@ -75,7 +75,7 @@ def _lost(view: View, layer: str) -> Iterator[Claim | Not]:
     )
 
 
-def _cards(view: View, layer: str) -> Iterator[Claim | Not]:
+def _cards(view: LoadView, layer: str) -> Iterator[Claim | Not]:
     """A card with a queue in front of it."""
     full = [c for c in view.resources.cards if (c.waiting or 0.0) >= FRAME and (c.held or 0.0) > 0]
     if not full:
@@ -121,13 +121,13 @@ def _cards(view: View, layer: str) -> Iterator[Claim | Not]:
     )
 
 
-def _idle_twin(view: View, card: Card) -> str | None:
+def _idle_twin(view: LoadView, card: Card) -> str | None:
     twins = [c for c in view.resources.cards if c.node == card.node and c.interface != card.interface]
     idle = next((c for c in twins if c.most < 0.05 * card.most), None)
     return None if idle is None else idle.name
 
 
-def _of_connections(view: View) -> float:
+def _of_connections(view: LoadView) -> float:
     """Bytes per second of the connections of the path, the larger direction of one end."""
     moved = [
         view.told.total(counter, end=end) or 0.0
@@ -137,7 +137,7 @@ def _of_connections(view: View) -> float:
     return max(moved, default=0.0)
 
 
-def _servers(view: View, layer: str) -> Iterator[Claim | Not]:
+def _servers(view: LoadView, layer: str) -> Iterator[Claim | Not]:
     quotas = [q for q in view.resources.quotas if not q.own]
     held = max(quotas, key=lambda q: q.share, default=None)
     if held is not None and held.share >= HELD_BACK:
@@ -204,7 +204,7 @@ def _thread(server: ServerProcess, layer: str) -> Claim:
     )
 
 
-def _far(view: View, layer: str) -> Iterator[Claim | Not | str]:
+def _far(view: LoadView, layer: str) -> Iterator[Claim | Not | str]:
     """Whose the time of a request is, and whether the load asks all the time: X · (round trip + device) of them are
     outstanding.
     """
