@@ -162,7 +162,7 @@ def sampling(make: Callable[[float], Sampler], interval_s: float, seconds: float
 
 
 def watching(seconds: float) -> float:
-    """Share of a core that ``strata watch --every 10s`` takes: samples, slices, verdicts and the ring, without its start."""
+    """Share of a core that ``strata watch --every 10s`` takes once it runs: samples, slices, verdicts, the ring."""
     with tempfile.TemporaryDirectory() as state:
         before = os.environ.get("STRATA_STATE_DIR")
         os.environ["STRATA_STATE_DIR"] = state

@@ -12,6 +12,7 @@ from pathlib import Path
 from strata.analyse.watch.course import pieces, rates
 from strata.app.beside import beside
 from strata.app.naming import local, missing
+from strata.app.runner import Emit
 from strata.app.sampling_scope import devices_reached, sampling_scope_of
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import DISK, FILE_SYSTEM, elsewhere, read_stack
@@ -40,12 +41,19 @@ _LOOK_S = 0.1
 
 
 class Watching(Value):
-    """What is asked: where, for how long, beside which command. ``trace``: also short block traces, where allowed."""
+    """What is asked: where, for how long, beside which command. ``trace``: also short block traces, where allowed.
+
+    ``profile``: where the observed workload is kept. ``confirm``: whether the diagnosis that would prove the verdict is
+    run at once, with its run in ``store``.
+    """
 
     where: str
     seconds: float | None = None
     command: tuple[str, ...] = ()
     trace: bool = True
+    profile: Path | None = None
+    confirm: bool = False
+    store: str | None = None
     interval_s: float = INTERVAL_S
 
 
@@ -150,6 +158,19 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
         sampling_share=round(own / seconds, 4) if seconds > 0 else None,
     )
     return seen, traces
+
+
+def watch(asked: Watching, emit: Emit) -> WatchResult:
+    """Watch, judge, and say what would prove it, or prove it. Raises `UsageError`, and what a diagnosis raises."""
+    # Here: a diagnosis loads everything that measures.
+    from strata.app.watch_confirm import confirmation, confirmed, observed_profile
+
+    seen, traces = observe(asked)
+    derived = None if traces is None else observed_profile(traces.figures, traces.whole, asked.where)
+    proof = confirmation(asked.where, derived, asked.profile)
+    if asked.confirm and proof is not None:
+        proof = confirmed(asked.where, derived, proof, asked.store, emit)
+    return told(seen).model_copy(update={"confirm": proof})
 
 
 def told(seen: Observed) -> WatchResult:

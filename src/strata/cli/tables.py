@@ -153,13 +153,12 @@ EMIT = _emit()
 
 TRACE = Usages({(LIVE,): _names("where command seconds max_events save json"), (SAVED,): _names("from_ json")})
 
-FOR_A_TIME, BESIDE, EVERY, AROUND = "a time", "a command", "--every", "--around"
-_WATCHED = _names("where json")
-_ONCE = _WATCHED | _names("for_ trace write_profile then_confirm store")
+WATCHED, EVERY, AROUND = "a watching", "--every", "--around"
+_ALWAYS = _names("where json")
 
 WATCH = Usages({
-    (FOR_A_TIME,): _ONCE, (BESIDE,): _ONCE | {"command"}, (EVERY,): _WATCHED | _names("every for_"),
-    (AROUND,): _WATCHED | _names("around within"),
+    (WATCHED,): _ALWAYS | _names("for_ command trace write_profile then_confirm store"),
+    (EVERY,): _ALWAYS | _names("every for_"), (AROUND,): _ALWAYS | _names("around within"),
 })  # fmt: skip
 
 CHECKED = Usages({(FIGURES,): _names("what column plan strict json"), (STORED,): _names("what strict json store")})

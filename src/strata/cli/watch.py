@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from strata.cli import common, tables
 from strata.errors import Exit, UsageError
 from strata.text.output import note, out
+
+if TYPE_CHECKING:
+    from strata.model.watch import WatchResult
 
 LONGEST_S = 24 * 3600
 
@@ -52,47 +55,35 @@ def watch(
     store: common.StoreUrl = None,
 ) -> int:
     """Watch the application's own load and name the layer that limits it; issues no I/O to the storage."""
+    if where is None:
+        raise UsageError("nothing to watch", "", "no path is given", "strata watch /mnt/volume --for 60s")
+    tables.WATCH.check(context, tables.EVERY if every else tables.AROUND if around else tables.WATCHED)
     seconds = common.seconds(for_)
     if seconds is not None and not 0 < seconds <= LONGEST_S:
         raise UsageError("cannot watch for", for_ or "", "--for must be above 0 and at most 1 day")
-    if where is None:
-        raise UsageError("nothing to watch", "", "no path is given", "strata watch /mnt/volume --for 60s")
-    way = tables.EVERY if every else tables.AROUND if around else tables.BESIDE if command else tables.FOR_A_TIME
-    tables.WATCH.check(context, way)
     if every is not None:
         return _every(str(where), common.seconds(every) or 0.0, seconds, json)
     if around is not None:
         return _around(str(where), around, common.seconds(within), json)
-    return _once(str(where), seconds, tuple(command or ()), trace, write_profile, then_confirm, store, json)
-
-
-def _once(
-    where: str,
-    seconds: float | None,
-    command: tuple[str, ...],
-    trace: bool,
-    profile: Path | None,
-    then_confirm: bool,
-    store: str | None,
-    json: bool,
-) -> int:
     from strata.app import watch as use_case
-    from strata.app.watch_confirm import confirmation, confirmed, observed_profile
+
+    asked = use_case.Watching(
+        where=str(where), seconds=seconds, command=tuple(command or ()), trace=trace, profile=write_profile,
+        confirm=then_confirm, store=store,
+    )  # fmt: skip
+    with common.display("auto" if then_confirm else "none") as emit:
+        return _told(use_case.watch(asked, emit), json)
+
+
+def _told(result: WatchResult, json: bool) -> int:
     from strata.model.finding import VerdictKind
     from strata.report.watch_text import watch_text
 
-    asked = use_case.Watching(where=where, seconds=seconds, command=command, trace=trace)
-    seen, traces = use_case.observe(asked)
-    derived = None if traces is None else observed_profile(traces.figures, traces.whole, where)
-    proof = confirmation(where, derived, profile)
-    if then_confirm and proof is not None:
-        with common.display("auto") as emit:
-            proof = confirmed(where, derived, proof, store, emit)
-    result = use_case.told(seen).model_copy(update={"confirm": proof})
     common.show(result, watch_text, json)
     if result.ran is not None and result.ran.status:
         note(f"the command ended with {result.ran.status}")
         return Exit.FAILED
+    proof = result.confirm
     last = result.verdict if proof is None or proof.verdict is None else proof.verdict
     return Exit.INCONCLUSIVE if last.kind is VerdictKind.INCONCLUSIVE else Exit.FINE
 

@@ -57,3 +57,13 @@ def test_who_met_nobody_and_who_came_together_is_told() -> None:
 def test_a_stretch_from_the_middle_says_nothing_of_who_was_there_before() -> None:
     stretch = queue(16, 4, lambda n, s: 2400).model_copy(update={"fresh": False})
     assert pacing.burst([stretch]) is None
+
+
+def test_a_limit_that_is_charged_after_each_request_is_told_as_well() -> None:
+    sizes = (4096, 16384, 8192, 65536)
+    plain = queue(12, 64, lambda n, s: 2400, sizes=sizes, gap_us=lambda b: b / 9)
+    turned = plain.model_copy(update={"bytes": plain.bytes[1:] + plain.bytes[:1]})
+    for one in (plain, turned):
+        found = pacing.pace(one)
+        assert found is not None
+        assert found.per_byte is True

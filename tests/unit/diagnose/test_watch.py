@@ -4,6 +4,7 @@ lacks.
 
 from __future__ import annotations
 
+import heapq
 import random
 
 import pytest
@@ -262,3 +263,49 @@ def test_nothing_confident_is_wrong_when_counters_are_taken_away() -> None:
             less = seen.model_copy(update={"rates": kept, "arrivals": seen.arrivals if chance.random() < 0.5 else ()})
             verdict = judge(less).verdict
             assert verdict.confidence < 0.8 or verdict.layer == layer
+
+
+def test_requests_that_all_others_overtake_are_a_slow_members() -> None:
+    """Four members of one server each, one of them twenty times slower; every fourth request goes to each."""
+    free, rows, slots = [0.0] * 4, [], [0.0] * 16
+    chance = random.Random(5)
+    for _ in range(600):
+        issued = heapq.heappop(slots)
+        member = chance.randrange(4)
+        done = max(issued, free[member]) + (24000 if member == 0 else 1200)
+        free[member] = done
+        heapq.heappush(slots, done)
+        rows.append((round(issued), round(done - issued)))
+    rows.sort()
+    requests = queue(1, 1, lambda n, s: 1, count=600).model_copy(
+        update={"issued_us": tuple(r[0] for r in rows), "took_us": tuple(r[1] for r in rows)}
+    )
+    seen = [arrival(requests), arrival(requests, from_s=5.0)]
+    assert said(judge(observed(disk(160, **FULL), seen, expect=""))) == (VerdictKind.LAYER, "disk", Cause.SLOW_MEMBER)
+
+
+def test_reads_and_writes_that_take_different_times_are_no_slow_member() -> None:
+    plain = queue(16, 4, lambda n, s: 2432 if n % 3 else 24000)
+    slow = tuple(t > 20000 for t in plain.took_us)
+    found = judge(observed(disk(160, **FULL), [arrival(plain.model_copy(update={"writes": slow}))], expect=""))
+    assert found.verdict.cause is not Cause.SLOW_MEMBER
+
+
+def test_writes_that_took_nothing_at_first_and_wait_later_are_a_full_cache() -> None:
+    def mixed(write_us: int, from_s: float) -> object:
+        plain = queue(8, 8, lambda n, s: 2400 if n % 3 else write_us)
+        writes = tuple(abs(t - write_us) < 5 for t in plain.took_us)
+        return arrival(plain.model_copy(update={"writes": writes, "from_s": from_s}), from_s=from_s)
+
+    counters = disk(800, **FULL, WRITES=250.0)
+    later = judge(observed(counters, [mixed(90, 0.0), mixed(30000, 7.0)]))  # type: ignore[list-item]
+    assert said(later) == (VerdictKind.LAYER, "disk", Cause.WRITE_CACHE_FULL)
+    same = judge(observed(counters, [mixed(90, 0.0), mixed(90, 7.0)]))  # type: ignore[list-item]
+    assert same.verdict.cause is not Cause.WRITE_CACHE_FULL
+
+
+def test_a_device_of_another_machine_is_judged_by_its_exporter() -> None:
+    away = {name.replace("device=sda", "device=nvme0n1,node=n1"): v for name, v in disk(1640, 15.9, 1.0).items()}
+    found = judge(observed(away | wire(), toml=SHARE))
+    assert said(found) == (VerdictKind.MEDIUM, "disk", Cause.MEDIUM)
+    assert "nvme0n1 of n1" in found.verdict.headline
