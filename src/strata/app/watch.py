@@ -235,7 +235,6 @@ def _beside(asked: Watching, issuers: Issuers) -> Ran:
 
 def _asked(command: Sequence[str]) -> DeclaredLoad | None:
     """What a command line of fio says that it keeps outstanding; None where it is not understood."""
-    if Path(command[0]).name != "fio":
-        return None
-    outstanding = outstanding_of_fio_line(command[1:])
+    at = next((n for n, word in enumerate(command) if Path(word).name == "fio"), None)
+    outstanding = None if at is None else outstanding_of_fio_line(command[at + 1 :])
     return None if outstanding is None else DeclaredLoad(outstanding=outstanding)

@@ -25,7 +25,7 @@ MOST = 12
 """Issuers that are told, and processes whose threads are looked at."""
 THREADS_MOST = 24
 LOOK_S = 0.05
-_ALL_S = 1.0
+_ALL_S, FAMILY_S = 1.0, 0.5
 SHARE = 0.003
 """Of the time that may go into looks at all processes."""
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
@@ -111,15 +111,35 @@ class Issuers:
         return tuple(sorted(moved, key=lambda i: (not i.watched, -_bytes(i), -i.asked_bytes, -i.cores))[:MOST])
 
     def _go(self) -> None:
-        all_at = time.monotonic() + self._all_s
+        begun = time.monotonic()
+        all_at = family_at = begun + self._all_s
         while not self._stop.wait(self._look_s):
             with self._looking:
                 now = time.monotonic()
+                if self._root is not None and now >= family_at:
+                    self._look_at_family()
+                    family_at = now + FAMILY_S
                 if now >= all_at:
                     self._look_at_all()
                     spent = time.monotonic() - now
-                    all_at = now + max(self._all_s, spent / SHARE)
+                    # Often at first, when a command starts its processes.
+                    all_at = now + max(self._all_s, min(spent / SHARE, now - begun))
                 self._look_at_threads()
+
+    def _look_at_family(self) -> None:
+        """The command and those below it: they may be gone before the next look at all. Not every kernel lists children."""
+        todo, done = [self._root], set[int | None]()
+        while todo:
+            pid = todo.pop()
+            if pid is None or pid in done or len(done) >= THREADS_MOST:
+                continue
+            done.add(pid)
+            self._look_at(pid)
+            for tid in names_in(self._sys.at(f"/proc/{pid}/task"))[:THREADS_MOST]:
+                children = self._sys.text(f"/proc/{pid}/task/{tid}/children") or ""
+                todo += [int(child) for child in children.split()]
+        for pid in self._family - done:
+            self._look_at(pid)
 
     def _look_at_all(self) -> None:
         for name in names_in(self._sys.at("/proc")):

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from strata import _core
+from strata.app import watch_traces
+from strata.model.trace import TraceFigures
 from strata.probes.trace.requests import requests_of
 
 DEV = 7 << 20 | 4
@@ -36,6 +38,35 @@ def _saved(path: Path, count: int) -> None:
         for at, sector, kind, who, comm in events
     )
     path.write_bytes(b"strata-trace 1\n" + struct.pack("<I", len(text)) + text + body)
+
+
+def saved_trace(path: Path, count: int = 400) -> TraceFigures:
+    """A saved trace and its figures, as a recording gives them."""
+    _saved(path, count)
+    return TraceFigures.model_validate(json.loads(_core.trace_read(str(path)))["figures"])
+
+
+def test_an_arrival_has_the_first_requests_who_sent_them_and_completions_in_bins(tmp_path: Path) -> None:
+    figures = saved_trace(tmp_path / "saved")
+    made = watch_traces._arrival(figures.devices[0], figures, tmp_path / "saved", 0.1, True, True)
+    assert made.requests is not None
+    assert made.requests.fresh
+    assert made.requests.count == 400
+    assert made.requests.issued_us[:3] == (0, 600, 1200)
+    assert made.requests.took_us[0] == 2400
+    assert [(s.pid, s.share) for s in made.sharers] == [(100, 0.5), (101, 0.5)]
+    assert made.lengths == ((8192, 400),)
+    assert len(made.done) == len(made.flying)
+    assert set(made.flying[1:-1]) <= {3, 4}
+    assert abs(sum(made.done) - 400) <= 40
+
+
+def test_of_a_later_trace_the_middle_is_kept(tmp_path: Path) -> None:
+    figures = saved_trace(tmp_path / "saved", 2000)
+    made = watch_traces._arrival(figures.devices[0], figures, tmp_path / "saved", 7.0, False, True)
+    assert made.requests is not None
+    assert made.requests.count == watch_traces.REQUESTS_MOST
+    assert not made.requests.fresh
 
 
 def test_both_readers_say_the_same(tmp_path: Path) -> None:

@@ -7,20 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from strata.model.counters import tcp
 from strata.model.endpoint import EndpointKind
 from strata.model.resources import NS, Disk, Resources
 from strata.model.watch import APPLICATION, Arrival, Observed, WatchedLayer
 
-_QUIET = 0.01
+_QUIET, _MOVES = 0.01, 1000.0
+"""CPUs of a server, and bytes per second of a card, below which it has no row."""
+_FRAME = 1500.0
+"""Bytes of a packet that waits, about."""
+_PATHS = 8
 
 
 def places(seen: Observed, first: int = 0, end: int | None = None) -> tuple[WatchedLayer, ...]:
-    """From the application down to the medium, over some pieces of the time."""
-    resources = Resources(seen.readings(first, end), 1.0, 1.0)
+    """From the application down to the medium, over some pieces of the time; demands are for each I/O of the device."""
+    told = seen.readings(first, end)
+    plain = Resources(told, 1.0, 1.0)
+    reached = [n for layer in reversed(seen.stack.layers) for n in seen.reaches(layer.name).devices]
+    upper = next((d for n in reached if (d := plain.disk(n)) is not None), None)
+    resources = (
+        plain if upper is None else Resources(told, upper.reads + upper.writes, upper.read_bytes + upper.write_bytes)
+    )
     found = [*_application(seen)]
     for layer in reversed(seen.stack.layers):
         if layer.target.kind is EndpointKind.BLOCK or not layer.on:
-            found += _devices(seen, layer.name, resources)
+            found += _devices(seen, layer.name, layer.node, resources)
         elif layer.target.remote:
             found += _wires(layer.name, resources)
     found += _machine(resources)
@@ -43,11 +56,10 @@ def _application(seen: Observed) -> Iterator[WatchedLayer]:
         )
 
 
-def _devices(seen: Observed, layer: str, resources: Resources) -> Iterator[WatchedLayer]:
-    for name in seen.reaches(layer).devices:
-        disk = resources.disk(name)
-        if disk is not None:
-            yield device_row(layer, disk, [a for a in seen.arrivals if a.device == name])
+def _devices(seen: Observed, layer: str, node: str | None, resources: Resources) -> Iterator[WatchedLayer]:
+    here = [d for n in seen.reaches(layer).devices if (d := resources.disk(n)) is not None]
+    for disk in here or [d for d in resources.disks if d.node is not None and d.node == node]:
+        yield device_row(layer, disk, [a for a in seen.arrivals if disk.node is None and a.device == disk.device])
 
 
 def device_row(layer: str, disk: Disk, arrivals: list[Arrival]) -> WatchedLayer:
@@ -60,10 +72,12 @@ def device_row(layer: str, disk: Disk, arrivals: list[Arrival]) -> WatchedLayer:
         for o in (read, write)
         if o.windowed_share is not None
     ]
+    halves = [o for read, write, _ in parts for o in (read, write)]
+    took = [t for a in arrivals if a.requests is not None for t in a.requests.took_us]
     entered = sum(read.entered + write.entered for read, write, _ in parts)
     return WatchedLayer(
         layer=layer,
-        what=disk.device,
+        what=disk.name,
         kind="device",
         iops=iops,
         bytes_per_second=moved,
@@ -75,20 +89,35 @@ def device_row(layer: str, disk: Disk, arrivals: list[Arrival]) -> WatchedLayer:
         writes=disk.writes / iops if iops >= 1 else None,
         sequential=sum(n * s for n, s in ordered) / sum(n for n, _ in ordered) if ordered else None,
         splits=sum(s.splits for *_, s in parts) / entered if entered else None,
+        p50_ns=float(np.median(took)) * 1e3 if took else None,
+        p99_ns=max((ns for o in halves if (ns := o.service_p99_ns) is not None), default=None),
     )
 
 
 def _wires(layer: str, resources: Resources) -> Iterator[WatchedLayer]:
     for card in resources.cards:
-        if card.most > 1000:
+        if card.most > _MOVES:
             yield WatchedLayer(layer=layer, what=card.name, kind="card", bytes_per_second=card.most)
+            if card.waiting:
+                yield WatchedLayer(
+                    layer=layer, what=f"queue of {card.name}", kind="queue", in_flight=card.waiting / _FRAME
+                )
+    for path in resources.paths[:_PATHS]:
+        if path.end == tcp.CLIENT and path.rtt_ns is not None:
+            yield WatchedLayer(layer=layer, what=f"wire to {path.peer}", kind="wire", request_ns=path.rtt_ns)
     for server in resources.servers:
         if server.cores >= _QUIET:
             where = server.name if server.node is None else f"{server.name} of {server.node}"
-            yield WatchedLayer(layer=layer, what=where, kind="server", busy=server.busiest_thread)
+            yield WatchedLayer(
+                layer=layer, what=where, kind="server", busy=server.busiest_thread, demand_ns=server.demand_ns
+            )
 
 
 def _machine(resources: Resources) -> Iterator[WatchedLayer]:
     for p in resources.processors:
-        what = f"{p.count} CPUs" + ("" if p.node is None else f" of {p.node}")
-        yield WatchedLayer(layer="CPUs", what=what, kind="processors", busy=p.busy)
+        at = "" if p.node is None else f" of {p.node}"
+        yield WatchedLayer(
+            layer="CPUs", what=f"{p.count} CPUs{at}", kind="processors", busy=p.busy, demand_ns=p.demand_ns
+        )
+        if p.count > 1:
+            yield WatchedLayer(layer="CPUs", what=f"busiest CPU{at}", kind="processor", busy=p.busiest)

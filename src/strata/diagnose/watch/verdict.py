@@ -47,6 +47,11 @@ afterwards, and a full
 wire makes its round trip long."""
 
 
+QUEUED = (Cause.MEDIUM, Cause.SLOW_MEDIUM, Cause.LIMITED_QUEUE, Cause.IOPS_CAP, Cause.BANDWIDTH_CAP)
+QUEUED_SURELY = 0.65
+"""Causes of a device at which requests wait all the time, and how sure they are when nothing above it can limit."""
+
+
 class Judged(NamedTuple):
     """All that is said of an observation."""
 
@@ -66,11 +71,20 @@ def judge(seen: Observed) -> Judged:
     answers = Answers()
     for module in modules(sys.modules[rules_folder.__name__]):
         answers.take(list(module.judge(view)))
-    ordered = _ordered(answers.claims)
+    ordered = _ordered(_beside_a_full_device(view, answers.claims))
     findings = tuple(claim.finding(n) for n, claim in enumerate(ordered, 1))
     named = {c.cause for c in ordered}
     excluded = tuple(RuledOut(cause=n.cause, because=n.because) for n in answers.excluded if n.cause not in named)
     return Judged(_verdict(view, ordered, answers.missing), findings, excluded, rows)
+
+
+def _beside_a_full_device(view: LoadView, claims: list[Claim]) -> list[Claim]:
+    """What is said of a wire, a server or the application is less sure where requests wait at the device all the time."""
+    below = view.lowest.name
+    full = any(c.layer == below and c.cause in QUEUED and c.confidence >= QUEUED_SURELY for c in claims)
+    if not full or not view.pace_queued:
+        return claims
+    return [c if c.layer == below else replace(c, confidence=c.confidence / 2) for c in claims]
 
 
 def _ordered(claims: list[Claim]) -> list[Claim]:

@@ -104,7 +104,8 @@ def _paused(view: LoadView, pauses: float) -> Iterator[Claim | Not]:
             f"{units.percent(stored or 0.0, 2)}",
         )
     )
-    sure = 0.92 if pauses >= CLEARLY and sleeping is not None else 0.82 if pauses >= CLEARLY else 0.65
+    busy_elsewhere = stored is not None and stored < 0.5
+    sure = 0.92 if pauses >= CLEARLY and busy_elsewhere else 0.78 if pauses >= CLEARLY else 0.65
     yield Claim(
         VerdictKind.APPLICATION,
         APPLICATION,

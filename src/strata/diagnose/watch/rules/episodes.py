@@ -24,6 +24,8 @@ from strata.model.watch import Arrival
 STALLED = 0.04
 """Share of the time from which on stalls are told."""
 FEWEST = 3
+LEAST_S = 0.035
+"""Of a gap, as of the stalls that the probe counts: a busy machine holds everything up for less."""
 GAPS = 6.0
 """A stall is at least as long as so many mean gaps between completions: a slow device is not one that stalls."""
 HELD = 0.5
@@ -137,6 +139,8 @@ def _phases(view: LoadView) -> Iterator[Claim | Not]:
     told, arrival = max(found, key=lambda one: one[0].share)
     name, many = view.device_name or "", told.count >= FEWEST
     if told.factor is None or told.factor > 50:
+        if _counted(view) or told.length_s < LEAST_S:
+            return
         yield Claim(
             VerdictKind.LAYER,
             view.lowest.name,
@@ -171,6 +175,11 @@ def _phases(view: LoadView) -> Iterator[Claim | Not]:
         ),
         what=name,
     )
+
+
+def _counted(view: LoadView) -> bool:
+    """Whether stalls have a counter of their own here, which has been asked."""
+    return view.device is not None and bool(view.told.of(blockdev.STALLS, device=view.device[0], node=view.device[1]))
 
 
 def _two_levels(arrival: Arrival) -> Episodes | None:

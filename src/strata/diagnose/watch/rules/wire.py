@@ -168,13 +168,14 @@ def _servers(view: LoadView, layer: str) -> Iterator[Claim | Not]:
     )
     waiting = sum(s.waiting or 0.0 for s in view.resources.servers)
     node = max(view.resources.processors, key=lambda p: p.busy, default=None)
-    if node is not None and node.busy >= FULL_NODE and waiting >= WAITING:
+    at_device = view.in_flight or 0.0
+    if node is not None and node.busy >= FULL_NODE and waiting >= WAITING and waiting >= at_device:
         yield Claim(
             VerdictKind.LAYER,
             layer,
             Cause.PROCESSORS,
             0.7,
-            min(1.0, waiting),
+            waiting / (waiting + at_device),
             f"the server waits for CPUs, which are {units.percent(node.busy)} busy",
             f"All CPUs are busy, and the server's threads are ready and wait for one: "
             f"{units.significant(waiting, 2)} of them at any time.",
@@ -221,9 +222,9 @@ def _far(view: LoadView, layer: str) -> Iterator[Claim | Not | str]:
     )
     known = view.outstanding
     asks = both if known is None else known
+    sleeping = view.state("sleeping")
     if both < 0.6 and (known is None or known <= 1):
         # Not even one is under way all the time, by what is counted.
-        sleeping = view.state("sleeping")
         sure = 0.85 if sleeping is not None and sleeping >= 0.4 and both < 0.5 else 0.5
         yield Claim(
             VerdictKind.APPLICATION,
@@ -236,6 +237,21 @@ def _far(view: LoadView, layer: str) -> Iterator[Claim | Not | str]:
             "requested, or it waits for "
             "something that is not counted.",
             "Look into the application: what it does between its requests.",
+            seen,
+        )
+        return
+    if sleeping is not None and sleeping >= 0.4 and 0.6 <= both < 2.0:
+        yield Claim(
+            VerdictKind.APPLICATION,
+            APPLICATION,
+            Cause.GENERATOR,
+            0.8,
+            sleeping,
+            f"the application sleeps for {units.percent(sleeping, 2)} of the time",
+            "Its threads are in a sleep that they asked for, and wire and device hold few requests: the load has "
+            "a rate of its own, or "
+            "thinks between its requests.",
+            "Look into the application: what it waits for between its requests.",
             seen,
         )
         return
