@@ -127,7 +127,7 @@ class Issuers:
                 self._look_at_threads()
 
     def _look_at_family(self) -> None:
-        """The command and those below it: they may be gone before the next look at all. Not every kernel lists children."""
+        """The command and those below it, also by the kernel's list of children where it has one."""
         todo, done = [self._root], set[int | None]()
         while todo:
             pid = todo.pop()

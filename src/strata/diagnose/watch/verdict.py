@@ -79,7 +79,7 @@ def judge(seen: Observed) -> Judged:
 
 
 def _beside_a_full_device(view: LoadView, claims: list[Claim]) -> list[Claim]:
-    """What is said of a wire, a server or the application is less sure where requests wait at the device all the time."""
+    """What is said of a wire, a server or the application is less sure where requests always wait at the device."""
     below = view.lowest.name
     full = any(c.layer == below and c.cause in QUEUED and c.confidence >= QUEUED_SURELY for c in claims)
     if not full or not view.pace_queued:
