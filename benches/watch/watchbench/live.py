@@ -27,6 +27,7 @@ from strata_lab import inject
 from strata_lab.client import inside, layer_of
 from strata_lab.down import down
 from strata_lab.lab import Lab
+from strata_lab.truth import Injection
 from strata_lab.up import up
 from watchbench import case as kept
 from watchbench.case import WatchCase, verdict_of
@@ -74,7 +75,7 @@ def _tried(case: WatchCase, load: Load) -> WatchCase:
         shutil.rmtree(home)
 
 
-def _truth(trial: Trial) -> inject.Injection:
+def _truth(trial: Trial) -> Injection:
     setup, put = SETUPS[trial.setup], trial.put[0]
     truth = outside.truth_of(put.what, trial.stack)
     return replace(truth, cell=replace(truth.cell, layer=setup.cells.get(truth.cell.layer, truth.cell.layer)))
