@@ -35,6 +35,14 @@ def test_an_idle_device_is_said_to_be_idle() -> None:
     assert found.verdict.confidence >= 0.9
 
 
+def test_a_device_that_hardly_works_is_idle_unless_it_is_a_commands_load() -> None:
+    light = observed(disk(14, 0.002, 0.002), issuers=[issuer(storage=1, sleeping=99, running=0)])
+    assert judge(light.model_copy(update={"ran": None})).verdict.kind is VerdictKind.IDLE
+    found = judge(light).verdict
+    assert found.kind is VerdictKind.APPLICATION
+    assert "hardly anything" in found.explanation
+
+
 def test_a_load_that_the_page_cache_answers_is_not_called_idle() -> None:
     found = judge(observed(disk(0.1, 0.0, 0.0), issuers=[issuer(asked_bytes=2e9, read_bytes=0.0)]))
     assert said(found) == (VerdictKind.APPLICATION, APPLICATION, Cause.CACHE_FLATTERS)

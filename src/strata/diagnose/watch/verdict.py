@@ -20,6 +20,7 @@ from strata.model.watch import APPLICATION, Observed, WatchedLayer
 SHORTEST_S = 2.0
 IDLE_BUSY, IDLE_WAITING = 0.01, 0.5
 """Share of the time with a request, and requests in flight, from which on a device is not idle however few they are."""
+LIGHT_IOPS, LIGHT_BYTES = 100.0, 1 << 20
 CACHED = 4 << 20
 """Bytes per second through system calls, beside a device that has nothing to do."""
 FIRST = (
@@ -217,7 +218,9 @@ def _idle(view: LoadView) -> Verdict | None:
     iops = 0.0 if disk is None else disk.reads + disk.writes
     rate = 0.0 if disk is None else disk.read_bytes + disk.write_bytes
     busy, waiting = (0.0, 0.0) if disk is None else (disk.busy or 0.0, disk.in_flight or 0.0)
-    if iops >= IDLE_IOPS or rate >= IDLE_BYTES or moved >= IDLE_BYTES or busy >= IDLE_BUSY or waiting >= IDLE_WAITING:
+    # A command's load is the load, however light; of what is found there, a device that hardly works is idle.
+    most_iops, most_bytes = (IDLE_IOPS, IDLE_BYTES) if view.seen.ran is not None else (LIGHT_IOPS, LIGHT_BYTES)
+    if iops >= most_iops or rate >= most_bytes or moved >= most_bytes or busy >= IDLE_BUSY or waiting >= IDLE_WAITING:
         return None
     asked = sum(i.asked_bytes for i in view.watched)
     if view.seen.ran is not None and asked >= CACHED:
@@ -237,7 +240,7 @@ def _idle(view: LoadView) -> Verdict | None:
         layer=None,
         cause=Cause.NONE,
         confidence=0.95,
-        headline=f"idle: nothing is requested at {where}",
+        headline=f"idle: nothing is requested at {where}" if iops < IDLE_IOPS else f"nearly idle: {where} hardly works",
         explanation=f"{where} had {units.significant(iops, 2)} I/Os per second in "
         f"{units.duration(view.seen.seconds * 1e9)}.",
         next_step="Watch while the application is slow: strata watch … -- COMMAND, or --for a longer time.",

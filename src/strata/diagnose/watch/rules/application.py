@@ -115,8 +115,7 @@ def _paused(view: LoadView, pauses: float) -> Iterator[Claim | Not]:
         f"the application requests nothing for {units.percent(pauses, 2)} of the time",
         f"In {units.percent(pauses, 2)} of the time no request is in flight at {view.device_name}: the load "
         f"pauses between its I/Os "
-        f"(think time, a rate of its own, or other work). Storage without any delay would give at most "
-        f"{1 / pauses:.2g} times the rate.",
+        f"(think time, a rate of its own, or other work). {_most(pauses)}",
         "Look into the application: what it does between its requests; more of them at once would use what is idle.",
         (
             f"{view.device_name} has a request in {units.percent(view.busy, 3)} of the time, "
@@ -125,6 +124,14 @@ def _paused(view: LoadView, pauses: float) -> Iterator[Claim | Not]:
         ),
         what=view.device_name or "",
     )
+
+
+def _most(pauses: float) -> str:
+    """What storage without any delay would give (Amdahl)."""
+    most = 1 / pauses
+    if most < 1.1:
+        return "Storage without any delay would change hardly anything."
+    return f"Storage without any delay would give at most {most:.2g} times the rate."
 
 
 def _serial(view: LoadView) -> Iterator[Claim | Not]:
