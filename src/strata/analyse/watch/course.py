@@ -6,26 +6,22 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from strata.analyse.counters import reading
-from strata.model.counters import name_of
+from strata.model.counters import blockdev, clock, cpu, filesystem, interrupts, memory, name_of, net, servers, tcp
 from strata.model.series import Series
 from strata.units import NS_PER_S
 
 PIECE_S = 0.5
 PIECES_MOST = 120
-UNASKED = (
-    *("blockdev_discard", "clock_offset", "cpu_frequency", "cpu_cycles", "cpu_instructions", "filesystem_", "numa_"),
-    *(
-        "softirqs",
-        "softnet_packets",
-        "net_packets",
-        "server_resident",
-        "server_switches",
-        "server_read",
-        "server_written",
-    ),
-    *("tcp_cwnd", "tcp_rtt_variation", "process_"),
+UNASKED = frozenset(
+    counter.name
+    for counter in (
+        *(blockdev.DISCARDS, blockdev.DISCARD_MERGES, blockdev.DISCARD_BYTES, blockdev.DISCARD_SECONDS, clock.OFFSET),
+        *(cpu.FREQUENCY, cpu.CYCLES, cpu.INSTRUCTIONS, cpu.OWN_SECONDS, cpu.OWN_RUN_DELAY, interrupts.RUNS),
+        *(filesystem.BYTES, filesystem.INODES, interrupts.PACKETS, memory.NUMA_PAGES, net.PACKETS, servers.RESIDENT),
+        *(servers.SWITCHES, servers.READ_BYTES, servers.WRITTEN_BYTES, tcp.CWND, tcp.RTT_VARIATION),
+    )
 )
-"""How the names begin of what no rule asks for."""
+"""What no rule of a load asks for."""
 
 
 def pieces(seconds: float) -> tuple[float, ...]:
@@ -41,7 +37,7 @@ def rates(series: Iterable[Series], began_ns: int, edges: Sequence[float]) -> di
     spans = [(began_ns + round(a * NS_PER_S), began_ns + round(b * NS_PER_S)) for a, b in pairwise(edges)]
     found = {}
     for one in series:
-        if one.metric.startswith(UNASKED):
+        if one.metric in UNASKED:
             continue
         values = tuple(_in(one, start, end) for start, end in spans)
         if any(v is not None for v in values):
