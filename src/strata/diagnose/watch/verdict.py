@@ -159,9 +159,8 @@ def _nothing(view: LoadView) -> str:
         return "The load was seen, and no resource that is counted is full."
     return (
         f"{view.device_name} has {units.significant(view.in_flight, 2)} requests in flight and is busy for "
-        f"{units.percent(disk.busy or 0.0, 2)} of the time; no resource that is counted is full, and nothing "
-        f"shows that the application "
-        "pauses."
+        f"{units.percent(disk.busy or 0.0, 2)} of the time; no resource that is counted is full, and nothing shows "
+        "that the application pauses."
     )
 
 

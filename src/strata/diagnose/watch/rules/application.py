@@ -51,11 +51,10 @@ def _cpu(view: LoadView) -> Iterator[Claim | Not]:
                 0.9 if one.throttled > 0.6 else 0.75,
                 min(1.0, one.throttled),
                 f"a CPU quota holds {one.name} back in {units.percent(one.throttled, 2)} of its periods",
-                "The control group of the application has used up its CPU quota in these periods; until the next "
-                "one it issues no "
-                "request, however fast the storage is.",
+                "The control group of the application has used up its CPU quota in these periods; until the next one "
+                "it issues no request, however fast the storage is.",
                 f"Raise the quota of its control group ({one.group or 'cpu.max'}); a faster layer below changes "
-                f"little.",
+                "little.",
                 (
                     f"{one.name}/{one.pid}: quota used up in {units.percent(one.throttled, 2)} of the periods, "
                     f"{units.significant(one.cores, 2)} CPUs at work",
@@ -72,8 +71,8 @@ def _cpu(view: LoadView) -> Iterator[Claim | Not]:
             0.75,
             running,
             f"the application's threads compute for {units.percent(running, 2)} of the time",
-            "The threads that issue the I/O are on a CPU, or ready for one, nearly all the time: they have no "
-            "time to ask for more.",
+            "The threads that issue the I/O are on a CPU, or ready for one, nearly all the time: they have no time to "
+            "ask for more.",
             "Give it more threads or faster CPUs, or let it do less for each I/O.",
             (f"its threads are running in {units.percent(running, 2)} of the looks",),
         )
@@ -99,8 +98,7 @@ def _paused(view: LoadView, pauses: float) -> Iterator[Claim | Not]:
         ()
         if sleeping is None
         else (
-            f"its threads sleep in {units.percent(sleeping, 2)} of the looks, wait "
-            f"for storage in "
+            f"its threads sleep in {units.percent(sleeping, 2)} of the looks, wait for storage in "
             f"{units.percent(stored or 0.0, 2)}",
         )
     )
@@ -113,13 +111,12 @@ def _paused(view: LoadView, pauses: float) -> Iterator[Claim | Not]:
         sure,
         pauses,
         f"the application requests nothing for {units.percent(pauses, 2)} of the time",
-        f"In {units.percent(pauses, 2)} of the time no request is in flight at {view.device_name}: the load "
-        f"pauses between its I/Os "
-        f"(think time, a rate of its own, or other work). {_most(pauses)}",
+        f"In {units.percent(pauses, 2)} of the time no request is in flight at {view.device_name}: the load pauses "
+        f"between its I/Os (think time, a rate of its own, or other work). {_most(pauses)}",
         "Look into the application: what it does between its requests; more of them at once would use what is idle.",
         (
-            f"{view.device_name} has a request in {units.percent(view.busy, 3)} of the time, "
-            f"{units.count(view.iops)} IOPS",
+            f"{view.device_name} has a request in {units.percent(view.busy, 3)} of the time, {units.count(view.iops)} "
+            "IOPS",
             *seen,
         ),
         what=view.device_name or "",
@@ -151,9 +148,8 @@ def _serial(view: LoadView) -> Iterator[Claim | Not]:
             0.75,
             1 - stated / took,
             f"each request takes {took / stated:.2g} times as long as specified, and none waits for another",
-            f"One request is in flight at a time, so none waits for another, and each takes "
-            f"{units.duration(took)}; the specification "
-            f"says {units.duration(stated)}.",
+            f"One request is in flight at a time, so none waits for another, and each takes {units.duration(took)}; "
+            f"the specification says {units.duration(stated)}.",
             "Look at the device's health and at what is below it; more requests at once do not shorten one.",
             (where, f"specification: {units.duration(stated)} for {units.size(view.size)}"),
             what=view.device_name or "",
@@ -166,9 +162,8 @@ def _serial(view: LoadView) -> Iterator[Claim | Not]:
         0.85 if spec is not None else 0.8,
         1.0,
         "the application has one request at a time",
-        f"One request is in flight at a time: the next one is issued when it is done, after "
-        f"{units.duration(took)}. The rate is one "
-        f"divided by that time, however many the storage could serve at once.",
+        f"One request is in flight at a time: the next one is issued when it is done, after {units.duration(took)}. "
+        "The rate is one divided by that time, however many the storage could serve at once.",
         "Issue more requests at once (iodepth, threads, read-ahead, larger blocks); or shorten each one's way.",
         (where,),
         ("how much more the storage would give: the command below measures it at other depths",),
@@ -192,8 +187,8 @@ def _few(view: LoadView) -> Iterator[Claim | Not]:
             1.0,
             f"the application keeps {units.significant(in_flight, 2)} requests in flight, and none of them waits",
             f"Each takes {units.duration(took)}, as long as one alone by the specification "
-            f"({units.duration(stated)}): there is no queue. "
-            "The rate follows from how many the application keeps in flight.",
+            f"({units.duration(stated)}): there is no queue. The rate follows from how many the application keeps in "
+            "flight.",
             "Issue more requests at once, if the rate is to be higher.",
             (f"{units.significant(in_flight, 2)} in flight, {units.duration(took)} for each, hardly any spread",),
             ("whether more at once would give more: the command below measures it",),

@@ -57,8 +57,7 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
         busy,
         f"{name} has requests waiting all the time",
         f"All requests of the load are at {name}, which always has some to do: whatever is above it waits for it. "
-        f"Whether it should "
-        "give more is not known: there is no specification, and its completions show no pace.",
+        "Whether it should give more is not known: there is no specification, and its completions show no pace.",
         PROVE,
         base,
         ("what the device gives in health: expect.latency and expect.iops in a stack file", *_blind(view)),
@@ -99,9 +98,8 @@ def _named(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Clai
             0.65,
             share,
             f"{name} is full: it serves {_many(pace.at_once)}, {units.duration(each)} each",
-            f"While requests wait, {name} completes {_many(pace.at_once)} each {units.duration(each)}: that is "
-            f"the most it gives. "
-            "Whether a healthy one gives more is not known without a specification or an earlier run.",
+            f"While requests wait, {name} completes {_many(pace.at_once)} each {units.duration(each)}: that is the "
+            "most it gives. Whether a healthy one gives more is not known without a specification or an earlier run.",
             PROVE,
             seen,
             ("what the device gives in health: expect.latency and expect.iops in a stack file",),
@@ -118,8 +116,7 @@ def _named(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Clai
             share,
             f"{name} serves {_many(pace.at_once)} instead of {spec.at_once}",
             f"Each request takes {units.duration(each)} as specified, and {_many(pace.at_once)} are served; the "
-            f"specification is "
-            f"{spec.at_once}. The others wait for their turn.",
+            f"specification is {spec.at_once}. The others wait for their turn.",
             "Look for what serialises: a queue, a lock, one path of several, a queue depth (nr_requests, queue_depth).",
             seen,
             what=name,
@@ -145,8 +142,8 @@ def _named(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Clai
         0.88,
         share,
         f"{name} is full and gives what it is specified for",
-        f"{name} serves {_many(pace.at_once)}, {units.duration(each)} each, as specified: it gives no more, and "
-        f"it is not ill.",
+        f"{name} serves {_many(pace.at_once)}, {units.duration(each)} each, as specified: it gives no more, and it is "
+        "not ill.",
         "A faster device, or fewer and larger requests; nothing above it limits.",
         seen,
         what=name,

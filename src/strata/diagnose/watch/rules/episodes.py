@@ -82,8 +82,8 @@ def _absorbed(view: LoadView) -> Iterator[Claim]:
         min(1.0, (view.disk.writes if view.disk else 0) / view.iops),
         f"{name} took writes in {units.duration(quick * 1e3)} at first, and later in {units.duration(slow * 1e3)}",
         f"The first writes took {units.duration(quick * 1e3)}, as a cache does that has room; after "
-        f"{units.duration(at * 1e9)} one takes "
-        f"{units.duration(slow * 1e3)}, and reads take no longer than before: writes wait until the cache has drained.",
+        f"{units.duration(at * 1e9)} one takes {units.duration(slow * 1e3)}, and reads take no longer than before: "
+        "writes wait until the cache has drained.",
         "Let it drain, write less at once, or size the cache for the load.",
         (
             f"{name}: median of {first.size} writes at the beginning {units.duration(quick * 1e3)}, of {last.size} "
@@ -118,13 +118,12 @@ def _stalls(view: LoadView) -> Iterator[Claim | Not]:
         0.9 if share >= 0.1 and count >= 5 else 0.75,
         share,
         f"{name} stalls: {units.percent(share, 2)} of the time nothing completes",
-        f"{units.count(count)} times in {units.duration(seconds * 1e9)} requests were in flight at {name} and "
-        f"none completed for "
-        f"{units.duration(length * 1e9)} on average; in between it does {units.count(between)} IOPS.",
+        f"{units.count(count)} times in {units.duration(seconds * 1e9)} requests were in flight at {name} and none "
+        f"completed for {units.duration(length * 1e9)} on average; in between it does {units.count(between)} IOPS.",
         "Look at the device's log, its firmware's housekeeping, retries of paths, and snapshots at these times.",
         (
-            f"{name}: {units.count(count)} stalls of {units.duration(length * 1e9)}, {units.percent(share, 2)} of "
-            f"the time",
+            f"{name}: {units.count(count)} stalls of {units.duration(length * 1e9)}, {units.percent(share, 2)} of the "
+            "time",
         ),
         what=name,
     )
@@ -167,8 +166,8 @@ def _phases(view: LoadView) -> Iterator[Claim | Not]:
         f"{name} alternates: {units.percent(told.share, 2)} of the time it is {told.factor:.2g} times slower",
         f"With as many requests in flight, {name} completes {told.factor:.2g} times fewer of them for "
         f"{units.duration(told.length_s * 1e9)} at a time{regular}.",
-        "Look for what runs in turns below it: garbage collection, a scrub, a rebuild, a neighbour's job, credits "
-        "of a cloud volume.",
+        "Look for what runs in turns below it: garbage collection, a scrub, a rebuild, a neighbour's job, credits of "
+        "a cloud volume.",
         (
             f"{name}: two levels of completions, {told.count} slow phases in "
             f"{units.duration(arrival.seconds * 1e9)}{regular}",
@@ -223,9 +222,8 @@ def _cliff(view: LoadView) -> Iterator[Claim | Not]:
         0.6,
         1 - drop,
         f"after {units.duration(before * 1e9)} {name} writes {1 / drop:.2g} times slower",
-        f"Writes were fast for {units.duration(before * 1e9)} and then fell to {units.percent(drop, 2)} with as "
-        f"many requests in flight, "
-        "as a write cache does that has filled up.",
+        f"Writes were fast for {units.duration(before * 1e9)} and then fell to {units.percent(drop, 2)} with as many "
+        "requests in flight, as a write cache does that has filled up.",
         "Let it drain, write less at once, or size the cache for the load.",
         (
             f"{name}: bytes written fall to {units.percent(drop, 2)}, requests in flight stay at "

@@ -52,9 +52,8 @@ def _flushes(view: LoadView) -> Iterator[Claim | Not]:
         0.85 if share >= CLEAR and waiting >= 0.3 else 0.6,
         share,
         f"a flush takes {units.duration(disk.flush_ns)}, {units.percent(share, 2)} of the time at {name}",
-        f"The load commits: {units.count(disk.flushes)} flushes per second, each {units.duration(disk.flush_ns)}; "
-        f"a write takes "
-        f"{units.duration(each)}. Whoever commits waits for the flush.",
+        f"The load commits: {units.count(disk.flushes)} flushes per second, each {units.duration(disk.flush_ns)}; a "
+        f"write takes {units.duration(each)}. Whoever commits waits for the flush.",
         "Commit several writes at once, or give the device a write cache that survives a loss of power.",
         (
             f"{name}: {units.count(disk.flushes)} flushes per second of {units.duration(disk.flush_ns)}, in flight "
@@ -82,9 +81,8 @@ def _splits(view: LoadView) -> Iterator[Claim | Not]:
         0.72 if each >= 2 else 0.6,
         each / (each + 1),
         f"each I/O is split into {each + 1:.2g} requests at {name}",
-        f"{name} takes requests of {units.size(moved / max(parts, 1))} on average and the load issues larger "
-        f"ones: each I/O costs as many "
-        "requests, and waits for the last of them.",
+        f"{name} takes requests of {units.size(moved / max(parts, 1))} on average and the load issues larger ones: "
+        "each I/O costs as many requests, and waits for the last of them.",
         f"Raise /sys/block/{name}/queue/max_sectors_kb, or issue I/O of that size.",
         (f"{name}: {units.significant(each, 2)} splits of each I/O that entered",),
         what=name,
@@ -109,9 +107,8 @@ def _misaligned(view: LoadView) -> Iterator[Claim | Not]:
         (0.72 if slower else 0.55) if writes > 0.1 else 0.5,
         0.5,
         f"{name} begins at byte {at}, between two blocks of what is below it",
-        f"{name} begins at byte {at}, which is no multiple of {units.size(BLOCK)}: a request touches one block "
-        f"more than it needs, and a "
-        "write that does not cover a block is preceded by a read of it.",
+        f"{name} begins at byte {at}, which is no multiple of {units.size(BLOCK)}: a request touches one block more "
+        "than it needs, and a write that does not cover a block is preceded by a read of it.",
         f"Make {name} anew at a multiple of 1 MiB.",
         (f"{name}: begins at byte {at}; {units.percent(writes, 2)} of the requests are writes",),
         ("what the same load gives when it is aligned",),

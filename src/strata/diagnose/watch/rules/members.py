@@ -49,9 +49,9 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
         share * slow / (share * slow + (1 - share) * fast),
         f"{units.percent(share, 2)} of the requests at {name} take {slow / fast:.2g} times as long, in a queue of "
         f"their own" + (f": {whose} is slow" if whose else ""),
-        f"At any moment some requests take {units.duration(slow * 1e3)} and the others "
-        f"{units.duration(fast * 1e3)}, and the others overtake "
-        "them: a part of the device (a member, a path, a region) is slower, and the load waits for it.",
+        f"At any moment some requests take {units.duration(slow * 1e3)} and the others {units.duration(fast * 1e3)}, "
+        "and the others overtake them: a part of the device (a member, a path, a region) is slower, and the load "
+        "waits for it.",
         "Look at the members below the device: their health, their links, their errors; take the slow one out.",
         (
             f"{name}: {units.percent(share, 2)} of the requests {units.duration(slow * 1e3)}, the others "

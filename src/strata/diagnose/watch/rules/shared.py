@@ -62,9 +62,8 @@ def _claimed(view: LoadView, share: float, who: str, sure: float) -> Iterator[Cl
         sure,
         share,
         f"{who} has {units.percent(share, 2)} of the requests at {name}",
-        f"{name} always has requests waiting, and {units.percent(share, 2)} of them are not the load's: {who} has "
-        f"the most of these. The "
-        f"load would get up to {1 / (1 - min(share, 0.99)):.2g} times as much alone.",
+        f"{name} always has requests waiting, and {units.percent(share, 2)} of them are not the load's: {who} has the "
+        f"most of these. The load would get up to {1 / (1 - min(share, 0.99)):.2g} times as much alone.",
         f"Move {who} elsewhere, or limit it (io.max, io.weight, ionice).",
         (
             f"{name}: {units.percent(share, 2)} of its requests are others', "

@@ -62,11 +62,10 @@ def _lost(view: LoadView, layer: str) -> Iterator[Claim | Not]:
         0.85 if resent.share >= 0.005 else 0.7,
         0.9,
         f"{units.percent(resent.share, 2)} of the segments are lost and sent again",
-        f"{units.count(resent.rate)} segments per second are sent again by {resent.where}, on cards that drop "
-        f"none themselves: they are "
-        "lost on the way. After each the sender waits, and sends less.",
-        "Look at the cable, the transceivers, the duplex and the buffers of the switches on the way; count errors "
-        "at each port.",
+        f"{units.count(resent.rate)} segments per second are sent again by {resent.where}, on cards that drop none "
+        "themselves: they are lost on the way. After each the sender waits, and sends less.",
+        "Look at the cable, the transceivers, the duplex and the buffers of the switches on the way; count errors at "
+        "each port.",
         (
             f"{units.percent(resent.share, 2)} of the segments are sent again, the cards drop "
             f"{units.count(view.resources.dropped)} per second",
@@ -149,8 +148,7 @@ def _servers(view: LoadView, layer: str) -> Iterator[Claim | Not]:
             held.share,
             f"a CPU quota holds {held.where} back in {units.percent(held.share, 2)} of its periods",
             f"The control group of {held.where} uses up its CPU quota in {units.percent(held.share, 2)} of the "
-            f"periods; requests wait until the "
-            "next one.",
+            "periods; requests wait until the next one.",
             "Raise the quota of the server's control group (cpu.max).",
             (f"{held.where}: throttled in {units.percent(held.share, 2)} of the periods",),
             what=held.where,
@@ -177,12 +175,12 @@ def _servers(view: LoadView, layer: str) -> Iterator[Claim | Not]:
             0.7,
             waiting / (waiting + at_device),
             f"the server waits for CPUs, which are {units.percent(node.busy)} busy",
-            f"All CPUs are busy, and the server's threads are ready and wait for one: "
-            f"{units.significant(waiting, 2)} of them at any time.",
+            f"All CPUs are busy, and the server's threads are ready and wait for one: {units.significant(waiting, 2)} "
+            "of them at any time.",
             "Give the server more CPU time, or take other work away.",
             (
                 f"CPUs {units.percent(node.busy)} busy, {units.significant(waiting, 2)} threads of the servers wait "
-                f"for one",
+                "for one",
             ),
         )
     elif node is not None:
@@ -217,8 +215,8 @@ def _far(view: LoadView, layer: str) -> Iterator[Claim | Not | str]:
     share = rtt / (rtt + device)
     seen = (
         f"round trip at least {units.duration(rtt)}, device {units.duration(device)} for each request: "
-        f"{units.significant(on_the_wire, 2)} "
-        f"requests are on the wire and {units.significant(at_device, 2)} at the device",
+        f"{units.significant(on_the_wire, 2)} requests are on the wire and {units.significant(at_device, 2)} at the "
+        "device",
     )
     known = view.outstanding
     asks = both if known is None else known
@@ -234,8 +232,7 @@ def _far(view: LoadView, layer: str) -> Iterator[Claim | Not | str]:
             1 - both,
             f"the application has {units.significant(both, 2)} requests in flight, on average",
             "Wire and device together hold less than one request at a time: for the rest of the time nothing is "
-            "requested, or it waits for "
-            "something that is not counted.",
+            "requested, or it waits for something that is not counted.",
             "Look into the application: what it does between its requests.",
             seen,
         )
@@ -248,9 +245,8 @@ def _far(view: LoadView, layer: str) -> Iterator[Claim | Not | str]:
             0.8,
             sleeping,
             f"the application sleeps for {units.percent(sleeping, 2)} of the time",
-            "Its threads are in a sleep that they asked for, and wire and device hold few requests: the load has "
-            "a rate of its own, or "
-            "thinks between its requests.",
+            "Its threads are in a sleep that they asked for, and wire and device hold few requests: the load has a "
+            "rate of its own, or thinks between its requests.",
             "Look into the application: what it waits for between its requests.",
             seen,
         )
@@ -263,8 +259,8 @@ def _far(view: LoadView, layer: str) -> Iterator[Claim | Not | str]:
             0.82,
             1.0,
             "the application has one request at a time",
-            f"One request is outstanding at a time; {units.percent(share, 2)} of its time is the wire's, the rest "
-            f"the device's.",
+            f"One request is outstanding at a time; {units.percent(share, 2)} of its time is the wire's, the rest the "
+            "device's.",
             "Issue more requests at once; a shorter way makes each of them quicker.",
             seen,
         )
@@ -285,9 +281,8 @@ def _far(view: LoadView, layer: str) -> Iterator[Claim | Not | str]:
         sure,
         share * accounted,
         f"the round trip of {units.duration(rtt)} is {units.percent(share, 2)} of each request's time",
-        f"At least {units.duration(rtt)} of each request pass on the wire, {units.duration(device)} at the "
-        f"device: most of the "
-        "outstanding requests are on their way.",
+        f"At least {units.duration(rtt)} of each request pass on the wire, {units.duration(device)} at the device: "
+        "most of the outstanding requests are on their way.",
         "Keep more in flight (depth, larger blocks, read-ahead) or shorten the path; a faster disk would not help.",
         seen,
     )
