@@ -30,6 +30,15 @@ def test_it_never_holds_more_than_its_bounds(tmp_path: Path) -> None:
     assert len(lines) < 600
 
 
+def test_two_processes_may_keep_the_same_path(tmp_path: Path) -> None:
+    one, other = (Ring(tmp_path / "r", bytes_most=2 * SEGMENT_BYTES) for _ in range(2))
+    for n in range(1200):
+        (one, other)[n % 2].append(n, "x" * 1000)
+    kept = [at for at, _ in one.lines(0, 10**6)]
+    assert 1199 in kept
+    assert 1198 in kept
+
+
 def test_what_is_too_old_goes(tmp_path: Path) -> None:
     kept = Ring(tmp_path / "r", seconds_most=10)
     kept.append(0, "old")

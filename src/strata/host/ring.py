@@ -76,20 +76,28 @@ class Ring:
         """The segment that is written; a new one after a restart, so that no line stands behind one that was cut
         off.
         """
-        if self._segment is None or self._segment.stat().st_size + length > SEGMENT_BYTES:
+        if self._segment is None or _size(self._segment, gone=SEGMENT_BYTES) + length > SEGMENT_BYTES:
             self._segment = self._folder / f"{at_ns}.lines"
         return self._segment
 
     def _trim(self, now_ns: int) -> None:
         segments = self._segments()
-        sizes = [path.stat().st_size for _, path in segments]
+        sizes = [_size(path) for _, path in segments]
         total = sum(sizes)
         for place, (_, path) in enumerate(segments[:-1]):
             old = segments[place + 1][0] < now_ns - self._seconds_most * NS_PER_S
             if total <= self._bytes_most and not old:
                 return
-            path.unlink()
+            path.unlink(missing_ok=True)
             total -= sizes[place]
+
+
+def _size(path: Path, gone: int = 0) -> int:
+    """Another process that keeps the same path may have removed it."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return gone
 
 
 def _whole(path: Path) -> Iterator[tuple[int, str]]:
