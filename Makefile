@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test quick check docs changelog setup lock clean bench-demos bench-diagnosis bench-engine bench-fleet bench-gate bench-honesty bench-imports bench-lab bench-matrix bench-probes bench-store bench-trace lab-selftest soak fuzz
+.PHONY: run test quick check docs changelog setup lock clean bench-demos bench-diagnosis bench-engine bench-fleet bench-gate bench-honesty bench-imports bench-lab bench-matrix bench-probes bench-store bench-trace bench-watch lab-selftest soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -51,6 +51,9 @@ bench-matrix: setup ## 280 cells in a fraction of the time against known tables 
 
 bench-gate: setup ## false alarms and finds of gate and change points, beside Apache Otava (OTAVA_PYTHON=…)
 	@.venv/bin/python benches/gate/run.py $(ARGS)
+
+bench-watch: setup ## how often a watching is right, by the lab's truth: replays the kept cases (ARGS="--live 10": as root, trials more)
+	@.venv/bin/python benches/watch/run.py $(ARGS)
 
 bench-probes: setup ## what reading every counter costs, against the bar of 1 % of a core at 1 s (QUICK=1)
 	@.venv/bin/python benches/probes/run.py $(ARGS)

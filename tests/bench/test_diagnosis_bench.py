@@ -466,7 +466,7 @@ def test_a_trial_that_is_stopped_by_hand_stays_as_begun(tmp_path: Path, monkeypa
 
 
 def test_a_neighbour_runs_for_as_long_as_it_is_asked_to_and_leaves_nothing() -> None:
-    with live._neighbour() as running:
+    with live.neighbour() as running:
         assert [one.poll() for one in running] == [None, None]
         (data,) = (Path(word).parent for one in running for word in map(str, one.args) if word.endswith("/data"))
         assert data.is_dir()

@@ -32,6 +32,8 @@ USE_CASES = {
     "verify": ("verify_endpoint",),
     "target": ("serve_and_say", "serve_config"),
     "trace": ("trace", "read"),
+    "watch": ("watch",),
+    "watch_every": ("watch_on", "look_back"),
     "check": ("check_file", "check_run"),
     "compare": ("compare_runs",),
     "imports": ("import_paths",),
@@ -81,7 +83,7 @@ VALUES = {
     "from_trace": "fio --name=a --rw=read --bs=4k", "seed": "77", "service_threads": "3", "since": "7d",
     "settings": "fs=xfs", "clients": "3", "nodes": "tcp://127.0.0.1:7", "rounds": "7",
     "table": "rounds", "layer": "disk", "over": "threads", "points": "1,2,4,8,16",
-    "worth": "30%", "what_if": "limit=2x",
+    "worth": "30%", "what_if": "limit=2x", "for_": "7s", "within": "7m",
 }  # fmt: skip
 """Values that each option can have, and that are no default. Others: a number, or a new file."""
 
@@ -187,6 +189,11 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
         (T.CONFIG,): "--config {{}}",
     },
     "trace": {(T.LIVE,): "{dir}", (T.SAVED,): "--from {trace}"},
+    "watch": {
+        (T.WATCHED,): "{dir}",
+        (T.EVERY,): "{dir} --every 10s",
+        (T.AROUND,): "{dir} --around 14:05",
+    },
     "emit": {
         (T.USUAL,): "fio /t",
         (T.PROFILE,): "fio /t --profile kubernetes-etcd",
@@ -224,7 +231,7 @@ ONE_WAY = {
 """Commands that do one thing: they honour every option they have."""
 
 SELECT = {"matrix", "job", "rw", "target", "resume", "demo", "profile", "from_trace", "check", "file", "memory", "null"}
-SELECT |= {"from_", "where", "what", "run", "measure", "compare"}
+SELECT |= {"from_", "where", "what", "run", "measure", "compare", "every", "around"}
 """They make it another way, which is looked at by itself."""
 
 ALL = [(command, way) for command, ways in SAMPLES.items() for way in ways]

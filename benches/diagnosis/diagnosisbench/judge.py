@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 from diagnosisbench.kept import Case, Said, Verdict
 from diagnosisbench.outside import truth_of
 from diagnosisbench.setups import SETUPS, TOP, Natural
 from diagnosisbench.split import Split, Why
-from diagnosisbench.trial import Kind
+from diagnosisbench.trial import Kind, Trial
 from strata.model.finding import Cause, VerdictKind
+from strata.model.stack import Stack
 
 UNNAMED = frozenset({Cause.UNEXPLAINED, Cause.NONE})
 """What is said where no cause is named."""
@@ -213,7 +215,19 @@ class Judged:
         return self.verdict.kind not in NOBODY
 
 
-def truths(case: Case) -> Truth:
+class OfALab(Protocol):
+    """A kept case of whatever bench: what was put into which lab, and the stack that came of it."""
+
+    @property
+    def trial(self) -> Trial:
+        """What was drawn."""
+
+    @property
+    def stack(self) -> Stack | None:
+        """Of the lab; None where none was built."""
+
+
+def truths(case: OfALab) -> Truth:
     """What is true of a case, by what was put in and felt."""
     setup = SETUPS[case.trial.setup]
     top = case.stack.layers[-1].name if case.stack else TOP
@@ -222,7 +236,7 @@ def truths(case: Case) -> Truth:
     return Truth(case.trial.kind, limits, natural)
 
 
-def _limit(case: Case, number: int, top: str) -> Limit:
+def _limit(case: OfALab, number: int, top: str) -> Limit:
     setup, put = SETUPS[case.trial.setup], case.trial.put[number]
     truth = truth_of(put.what, case.trial.stack)
     named = (truth.layer, *truth.also)

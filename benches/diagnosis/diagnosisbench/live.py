@@ -51,7 +51,7 @@ def tried(trial: Trial, say: Say, battery: bool = False, folder: Path = kept.FOL
     ``again``: a trial that has a case; what came of it before stays in the new one.
     """
     say(str(trial))
-    case = Case(trial=trial, revision=revision(), machine=_machine((os.getloadavg()[0],) * 2, 0.0))
+    case = Case(trial=trial, revision=revision(), machine=machine_of((os.getloadavg()[0],) * 2, 0.0))
     begun = kept.begin(case, folder, again)
     try:
         case = _measured(begun, say, battery)
@@ -176,7 +176,7 @@ def _truth(lab: Lab, put: Put, setup: Setup) -> Injection:
 def _diagnosed(case: Case, lab: Lab, home: Path, battery: bool) -> Case:
     (home / "case.json").unlink(missing_ok=True)
     with ExitStack() as open_ones:
-        beside_it = open_ones.enter_context(_neighbour()) if case.trial.neighbour else []
+        beside_it = open_ones.enter_context(neighbour()) if case.trial.neighbour else []
         environment = os.environ | {"PYTHONPATH": PATH}
         environment |= {"STRATA_BENCH_BATTERY": "1"} if battery else {}
         load, before, begun = os.getloadavg()[0], _processors(), time.monotonic()
@@ -185,7 +185,7 @@ def _diagnosed(case: Case, lab: Lab, home: Path, battery: bool) -> Case:
         seconds, spent, after = time.monotonic() - begun, os.times(), _processors()
         used = spent.children_user + spent.children_system - own.children_user - own.children_system
         all_of_them = seconds * (os.cpu_count() or 1)
-        machine = _machine(
+        machine = machine_of(
             (load, os.getloadavg()[0]),
             others=max(0.0, after[0] - before[0] - used) / all_of_them,
             stolen=round((after[1] - before[1]) / all_of_them, 3),
@@ -245,7 +245,7 @@ def _limited(lab: Lab, words: list[str]) -> list[str]:
 
 
 @contextmanager
-def _neighbour() -> Iterator[list[subprocess.Popen[bytes]]]:
+def neighbour() -> Iterator[list[subprocess.Popen[bytes]]]:
     """Half of one processor's time, and writing to the disk that the machine's own files are on."""
     program, folder = (
         [sys.executable, "-I", str(Path(beside.__file__))],
@@ -263,7 +263,7 @@ def _neighbour() -> Iterator[list[subprocess.Popen[bytes]]]:
         shutil.rmtree(folder)
 
 
-def _machine(
+def machine_of(
     load: tuple[float, ...], others: float, stolen: float | None = None, beside: bool | None = None
 ) -> Machine:
     return Machine(

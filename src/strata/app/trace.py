@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
-import sys as system
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from strata import units
+from strata.app.beside import beside
 from strata.app.naming import local, missing
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import elsewhere, local_paths, read_stack
 from strata.discover.chain import chain, chain_of_device, mount_under
 from strata.engine import Engine, Request, Timing, prepare_cell, run_cell
 from strata.errors import RunFailed, UsageError
-from strata.host import block, process, untrusted
+from strata.host import block, untrusted
 from strata.host.proc import Sys
 from strata.model.stack import Stack
 from strata.model.survey import Device
@@ -132,23 +132,9 @@ def trace(
 def _beside(window: Window, command: Sequence[str]) -> int:
     """Run the command to its end while the window is open; its exit status, negative for a signal."""
     try:
-        child = process.begin_users(command, stdout=system.stderr.fileno())
-    except OSError as e:
-        raise UsageError("cannot start", command[0], (e.strerror or str(e)).lower()) from e
-    try:
-        with stop_on_signals() as stop:
-            while child.poll() is None:
-                try:
-                    child.wait(_LOOK_S)
-                except process.TookTooLong:
-                    if stop():
-                        child.terminate()
+        return beside(command)
     finally:
-        if child.poll() is None:
-            child.kill()
-        status = child.wait()
         window.stop()
-    return status
 
 
 def read(path: Path) -> TraceResult:

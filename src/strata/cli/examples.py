@@ -50,6 +50,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("strata trace /mnt/volume --seconds 10 --save app.trace", "what reaches the devices below a path"),
         ("strata trace /dev/sdb -- fio job.fio", "trace while a command runs"),
     ),
+    "watch": (
+        ("strata watch /mnt/volume --for 60s", "which layer limits the load that is there now"),
+        ("strata watch /mnt/volume -- fio job.fio", "watch a command from its start to its end"),
+    ),
     "check": (
         ("strata check", "are the figures of the newest run consistent"),
         ("strata check results.csv --column 'BW=rate [MiB/s]'", "are the figures of another tool consistent"),

@@ -33,6 +33,7 @@ from strata.cli import (
     target,
     trace,
     verify,
+    watch,
 )
 from strata.cli.help import Commands, path_of
 from strata.errors import Exit, RunFailed, StrataError, UsageError
@@ -67,6 +68,7 @@ app.command("scale")(scale.scale)
 app.command("stage")(stage.stage)
 app.command("verify")(verify.verify)
 app.command("trace")(trace.trace)
+app.command("watch")(watch.watch)
 app.command("check")(check.check)
 app.command("import")(import_.import_)
 app.command("emit")(emit.emit)

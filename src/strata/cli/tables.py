@@ -153,6 +153,14 @@ EMIT = _emit()
 
 TRACE = Usages({(LIVE,): _names("where command seconds max_events save json"), (SAVED,): _names("from_ json")})
 
+WATCHED, EVERY, AROUND = "a watching", "--every", "--around"
+_ALWAYS = _names("where json")
+
+WATCH = Usages({
+    (WATCHED,): _ALWAYS | _names("for_ command trace write_profile then_confirm store"),
+    (EVERY,): _ALWAYS | _names("every for_"), (AROUND,): _ALWAYS | _names("around within"),
+})  # fmt: skip
+
 CHECKED = Usages({(FIGURES,): _names("what column plan strict json"), (STORED,): _names("what strict json store")})
 
 SURVEY = Usages({
@@ -195,6 +203,6 @@ TRUST = Usages({
 TABLES = {
     "measure": MEASURE, "diagnose": DIAGNOSE, "plan": PLAN, "verify": VERIFY, "target": TARGET, "trace": TRACE,
     "check": CHECKED, "baseline": BASELINE, "emit": EMIT,
-    "stage": STAGE, "survey": SURVEY, "scale": SCALE, "node trust": TRUST,
+    "stage": STAGE, "survey": SURVEY, "scale": SCALE, "node trust": TRUST, "watch": WATCH,
 }  # fmt: skip
 """By the name of the command. The test of all options goes through these and through the commands that have none."""

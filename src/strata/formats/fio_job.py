@@ -285,6 +285,31 @@ def job_of_fio_line(words: Sequence[str]) -> tuple[str, tuple[str, ...], tuple[s
     return text, tuple(complaints), notes
 
 
+def outstanding_of_fio_line(words: Sequence[str]) -> int | None:
+    """I/Os that a command line of fio keeps outstanding at the most, all its jobs together, whatever else it asks for.
+
+    None where it names a job file, or says it in another way than with plain numbers.
+    """
+    text, complaints, _ = job_of_fio_line(words)
+    if complaints:
+        return None
+    shared: dict[str, str] = {}
+    total = 0
+    for part in text.split("[")[1:]:
+        name, _, body = part.partition("]\n")
+        own = {ALIASES.get(k, k): v for k, v in (line.partition("=")[::2] for line in body.splitlines())}
+        if name == "global":
+            shared = own
+            continue
+        said = {**shared, **own}
+        depth, jobs = said.get("iodepth", "1"), said.get("numjobs", said.get("threads", "1"))
+        if not depth.isdecimal() or not jobs.isdecimal():
+            return None
+        alone = said.get("ioengine", "psync").partition(":")[0] in ONE_AT_A_TIME
+        total += int(jobs) * (1 if alone else int(depth))
+    return total or None
+
+
 def _one_at_a_time(name: str, options: Sequence[str]) -> str:
     said = dict(option.partition("=")[::2] for option in options)
     engine = said.get("ioengine", "").partition(":")[0]

@@ -13,7 +13,7 @@ from strata.model.experiment import Experiment, ExperimentRecord, Outcome, Refus
 
 
 class VerdictKind(StrEnum):
-    """The first-class verdicts."""
+    """The first-class verdicts; the last two are those of a watched load alone."""
 
     MEDIUM = "medium"
     LAYER = "layer"
@@ -21,6 +21,8 @@ class VerdictKind(StrEnum):
     IMPOSSIBLE = "impossible"
     HEALTHY = "healthy"
     INCONCLUSIVE = "inconclusive"
+    APPLICATION = "application"
+    IDLE = "idle"
 
 
 class EvidenceKind(StrEnum):

@@ -35,9 +35,24 @@ class ProbeRecording:
         self._interval_s, self._thin = interval_s, thin
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._rows = threading.Lock()
 
     def sample(self) -> None:
         """One row for each probe, placed at the middle of its reading."""
+        with self._rows:
+            self._sample()
+
+    def taken(self, epoch_ns: int) -> tuple[Series, ...]:
+        """As `series`, of the rows since they were taken before; the last ones stay, so that the next ones go on
+        there.
+        """
+        with self._rows:
+            found = self.series(epoch_ns)
+            for one in self.watched:
+                del one.rows[:-1]
+        return found
+
+    def _sample(self) -> None:
         for one in self.watched:
             at = time.monotonic_ns()
             values = one.probe.read()

@@ -63,7 +63,7 @@ class Sampler:
         self._edges = ProbeRecording(None)
         self._paced: dict[str, ProbeRecording] = {}
         self._remote = [ProbeRecording(max(interval_s, REMOTE_INTERVAL_S)) for node in self._nodes if node.url]
-        self._started = False
+        self._started = self.stopped = False
         self._epoch_ns = 0
         self._looked: tuple[float, float] | None = None
         self.absent: tuple[str, ...] = ()
@@ -94,12 +94,17 @@ class Sampler:
             raise RuntimeError("the Sampler was not started")
         for recording in self._all:
             recording.end()
+        self.stopped = True
         try:
             for recording in self._all:
                 recording.sample()
             return tuple(series for recording in self._all for series in recording.series(self._epoch_ns))
         finally:
             self._close()
+
+    def take(self) -> tuple[Series, ...]:
+        """What was seen since the last call, for who samples without an end: nothing of it is held any longer."""
+        return tuple(series for recording in self._all for series in recording.taken(self._epoch_ns))
 
     def glance(self) -> Glance:
         """What the last two samples say of now, for who watches; absent parts are None."""

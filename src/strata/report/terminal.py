@@ -28,6 +28,8 @@ _VERDICT_STYLE = {
     VerdictKind.GENERATOR: "yellow",
     VerdictKind.IMPOSSIBLE: "red",
     VerdictKind.INCONCLUSIVE: "yellow",
+    VerdictKind.APPLICATION: "yellow",
+    VerdictKind.IDLE: "green",
 }
 _GOAL_STYLE = {GoalOutcome.MISSED: "red", GoalOutcome.MET: "green", GoalOutcome.GOOD: "green"}
 

@@ -21,6 +21,8 @@ KIND = {
     VerdictKind.IMPOSSIBLE: "the result is impossible",
     VerdictKind.HEALTHY: "nothing above the medium costs more than expected",
     VerdictKind.INCONCLUSIVE: "inconclusive",
+    VerdictKind.APPLICATION: "the application itself is the limit",
+    VerdictKind.IDLE: "nothing is requested",
 }
 
 EVIDENCE = {

@@ -1,0 +1,1 @@
+"""How often a watching is right; draw, truth, split and scores are those of `diagnosisbench`."""

@@ -1,0 +1,67 @@
+"""Changes of level of a watching that goes on: when, at which place, from what to what.
+
+By `strata.analyse.series.change` over the slices of each place; a change by less than a third is none that anybody
+would look into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from strata import units
+from strata.analyse.series.change import changes
+from strata.model.watch import Slice, WatchedLayer, WatchEvent
+
+SHORTEST = 3
+"""Slices of a level: one that is shorter is a moment, not a level."""
+LEAST = 4 / 3
+METRICS = ("iops", "bytes_per_second", "in_flight", "request_ns")
+_WORDS = {
+    "iops": "I/Os per second",
+    "bytes_per_second": "rate",
+    "in_flight": "requests in flight",
+    "request_ns": "time of a request",
+}
+_UNTOLD = ("application", "CPUs")
+"""Places whose rows come and go with processes, or follow all that runs."""
+
+
+def level_changes(slices: Sequence[Slice]) -> tuple[WatchEvent, ...]:
+    """In the order of their time, the larger of those of one moment first."""
+    found = [event for place in _places(slices) for metric in METRICS for event in _of(slices, place, metric)]
+    return tuple(sorted(found, key=lambda e: (e.at_unix_ns, -max(e.after / e.before, e.before / e.after))))
+
+
+def _places(slices: Sequence[Slice]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((r.layer, r.what) for s in slices for r in s.layers if r.layer not in _UNTOLD))
+
+
+def _of(slices: Sequence[Slice], place: tuple[str, str], metric: str) -> Iterator[WatchEvent]:
+    told = [(s.at_unix_ns, v) for s in slices if (v := _value(s.layers, place, metric)) is not None]
+    values = np.array([v for _, v in told], dtype=np.float64)
+    if values.size < 2 * SHORTEST:
+        return
+    edges = [0, *changes(values, 1.0, shortest=SHORTEST), values.size]
+    for before, at, end in zip(edges, edges[1:], edges[2:], strict=False):
+        low, high = float(values[before:at].mean()), float(values[at:end].mean())
+        if low > 0 and high > 0 and max(low / high, high / low) >= LEAST:
+            yield WatchEvent(
+                at_unix_ns=told[at][0], layer=place[0], what=place[1], metric=metric, before=low, after=high,
+                says=f"{place[1]}: {_WORDS[metric]} from {_shown(metric, low)} to {_shown(metric, high)}",
+            )  # fmt: skip
+
+
+def _value(rows: Sequence[WatchedLayer], place: tuple[str, str], metric: str) -> float | None:
+    row = next((r for r in rows if (r.layer, r.what) == place), None)
+    value: float | None = None if row is None else getattr(row, metric)
+    return value
+
+
+def _shown(metric: str, value: float) -> str:
+    if metric == "request_ns":
+        return units.duration(value)
+    if metric == "bytes_per_second":
+        return units.rate(value)
+    return units.count(value) if metric == "iops" else units.significant(value, 2)

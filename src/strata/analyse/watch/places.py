@@ -1,0 +1,123 @@
+"""Where the outstanding requests of a load are: one row for each place that they pass, by Little's law X · R = N.
+
+What a place counts itself is taken as it is counted; what it does not, is left out and never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from strata.model.counters import tcp
+from strata.model.endpoint import EndpointKind
+from strata.model.resources import NS, Disk, Resources
+from strata.model.watch import APPLICATION, Arrival, Observed, WatchedLayer
+
+_QUIET, _MOVES = 0.01, 1000.0
+"""CPUs of a server, and bytes per second of a card, below which it has no row."""
+_FRAME = 1500.0
+"""Bytes of a packet that waits, about."""
+_PATHS = 8
+
+
+def places(seen: Observed, first: int = 0, end: int | None = None) -> tuple[WatchedLayer, ...]:
+    """From the application down to the medium, over some pieces of the time; demands are for each I/O of the device."""
+    told = seen.readings(first, end)
+    plain = Resources(told, 1.0, 1.0)
+    reached = [n for layer in reversed(seen.stack.layers) for n in seen.reaches(layer.name).devices]
+    upper = next((d for n in reached if (d := plain.disk(n)) is not None), None)
+    resources = (
+        plain if upper is None else Resources(told, upper.reads + upper.writes, upper.read_bytes + upper.write_bytes)
+    )
+    found = [*_application(seen)]
+    for layer in reversed(seen.stack.layers):
+        if layer.target.kind is EndpointKind.BLOCK or not layer.on:
+            found += _devices(seen, layer.name, layer.node, resources)
+        elif layer.target.remote:
+            found += _wires(layer.name, resources)
+    found += _machine(resources)
+    return tuple(found)
+
+
+def _application(seen: Observed) -> Iterator[WatchedLayer]:
+    at_devices = {s.pid for a in seen.arrivals for s in a.sharers}
+    mine = [i for i in seen.issuers if i.watched or i.pid in at_devices] if at_devices or seen.ran else seen.issuers
+    for one in mine[:4]:
+        moved = one.read_bytes + one.write_bytes
+        storage = None if one.threads is None else one.threads.share("storage")
+        yield WatchedLayer(
+            layer=APPLICATION,
+            what=f"{one.name}/{one.pid}",
+            kind=one.kind,
+            bytes_per_second=moved or None,
+            busy=storage,
+            writes=one.write_bytes / moved if moved else None,
+        )
+
+
+def _devices(seen: Observed, layer: str, node: str | None, resources: Resources) -> Iterator[WatchedLayer]:
+    here = [d for n in seen.reaches(layer).devices if (d := resources.disk(n)) is not None]
+    for disk in here or [d for d in resources.disks if d.node is not None and d.node == node]:
+        yield device_row(layer, disk, [a for a in seen.arrivals if disk.node is None and a.device == disk.device])
+
+
+def device_row(layer: str, disk: Disk, arrivals: list[Arrival]) -> WatchedLayer:
+    """One device with what was traced of it."""
+    iops, moved = disk.reads + disk.writes, disk.read_bytes + disk.write_bytes
+    parts = [(a.summary.read, a.summary.write, a.summary) for a in arrivals]
+    ordered = [
+        (o.requests, o.windowed_share)
+        for read, write, _ in parts
+        for o in (read, write)
+        if o.windowed_share is not None
+    ]
+    halves = [o for read, write, _ in parts for o in (read, write)]
+    took = [t for a in arrivals if a.requests is not None for t in a.requests.took_us]
+    entered = sum(read.entered + write.entered for read, write, _ in parts)
+    return WatchedLayer(
+        layer=layer,
+        what=disk.name,
+        kind="device",
+        iops=iops,
+        bytes_per_second=moved,
+        in_flight=disk.in_flight,
+        request_ns=disk.in_flight / iops * NS if disk.in_flight is not None and iops >= 1 else None,
+        busy=disk.busy,
+        demand_ns=disk.busy / iops * NS if disk.busy is not None and iops >= 1 else None,
+        bs=moved / iops if iops >= 1 else None,
+        writes=disk.writes / iops if iops >= 1 else None,
+        sequential=sum(n * s for n, s in ordered) / sum(n for n, _ in ordered) if ordered else None,
+        splits=sum(s.splits for *_, s in parts) / entered if entered else None,
+        p50_ns=float(np.median(took)) * 1e3 if took else None,
+        p99_ns=max((ns for o in halves if (ns := o.service_p99_ns) is not None), default=None),
+    )
+
+
+def _wires(layer: str, resources: Resources) -> Iterator[WatchedLayer]:
+    for card in resources.cards:
+        if card.most > _MOVES:
+            yield WatchedLayer(layer=layer, what=card.name, kind="card", bytes_per_second=card.most)
+            if card.waiting:
+                yield WatchedLayer(
+                    layer=layer, what=f"queue of {card.name}", kind="queue", in_flight=card.waiting / _FRAME
+                )
+    for path in resources.paths[:_PATHS]:
+        if path.end == tcp.CLIENT and path.rtt_ns is not None:
+            yield WatchedLayer(layer=layer, what=f"wire to {path.peer}", kind="wire", request_ns=path.rtt_ns)
+    for server in resources.servers:
+        if server.cores >= _QUIET:
+            where = server.name if server.node is None else f"{server.name} of {server.node}"
+            yield WatchedLayer(
+                layer=layer, what=where, kind="server", busy=server.busiest_thread, demand_ns=server.demand_ns
+            )
+
+
+def _machine(resources: Resources) -> Iterator[WatchedLayer]:
+    for p in resources.processors:
+        at = "" if p.node is None else f" of {p.node}"
+        yield WatchedLayer(
+            layer="CPUs", what=f"{p.count} CPUs{at}", kind="processors", busy=p.busy, demand_ns=p.demand_ns
+        )
+        if p.count > 1:
+            yield WatchedLayer(layer="CPUs", what=f"busiest CPU{at}", kind="processor", busy=p.busiest)

@@ -1,0 +1,171 @@
+"""A watching without an end: a slice each so many seconds, kept in a ring on disk, and a look back into it."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import re
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from strata import units
+from strata.analyse.watch.course import rates
+from strata.analyse.watch.levels import SHORTEST, level_changes
+from strata.app.naming import local
+from strata.app.signals import stop_on_signals
+from strata.app.watch import OpenWatch, opened
+from strata.diagnose.watch.verdict import judge
+from strata.errors import UsageError
+from strata.host.ring import Ring
+from strata.host.xdg import state_dir
+from strata.model.watch import Issuer, LookBack, Observed, Slice, WatchEvent
+from strata.probes import PROBES
+from strata.probes.issuers import Issuers
+from strata.units import NS_PER_S
+
+SHORTEST_S, LONGEST_S = 5.0, 3600.0
+SAMPLE_S = 1.0
+LOOK_S = 1.0
+KEPT_S, KEPT_BYTES = 24 * 3600.0, 64 * units.MIB
+NEWEST = 60
+"""Slices that a change of level is looked for in, while it goes on."""
+AROUND_S = 300.0
+_LEFT_OUT = ("stalls", "cycles", "frequency", "numa", "softirq", "health")
+"""Probes whose price is not for all the time: stalls are read 50 times a second, the others tell no rule of a load."""
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+
+
+def ring_of(where: str) -> Ring:
+    """Of one path or stack file, in the state directory."""
+    name = str(local(Path(where)).resolve())
+    folder = state_dir() / "watch"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return Ring(folder / f"ring-{hashlib.sha256(name.encode()).hexdigest()[:16]}", KEPT_BYTES, KEPT_S)
+
+
+def watch_on(where: str, every_s: float, told: Callable[[Slice], None], seconds: float | None = None) -> None:
+    """Until a signal, or for ``seconds``. ``told`` gets each slice when it is kept. Raises `UsageError`,
+    `RunFailed`.
+    """
+    if not SHORTEST_S <= every_s <= LONGEST_S:
+        raise UsageError("cannot watch every", f"{every_s:g} s", f"--every must be {SHORTEST_S:g} s to 1 hour")
+    ring = ring_of(where)
+    probes = {name: opener for name, opener in PROBES.items() if name not in _LEFT_OUT}
+    newest: list[Slice] = []
+    with opened(where, SAMPLE_S, probes) as watched, stop_on_signals() as stop:
+        began = time.monotonic()
+        issuers = Issuers(look_s=LOOK_S, all_s=LONGEST_S).start()
+        due, since = began + every_s, time.time_ns()
+        try:
+            while not stop() and (seconds is None or time.monotonic() - began < seconds):
+                time.sleep(max(0.0, min(0.25, due - time.monotonic())))
+                if time.monotonic() < due:
+                    continue
+                due += every_s
+                now = time.time_ns()
+                seen = _observed(watched, where, since, now, issuers.take())
+                since = now
+                newest = [*newest[1 - NEWEST :], _slice(seen, now)]
+                last = newest[-1].model_copy(update={"events": _new(newest)})
+                ring.append(now, last.model_dump_json(exclude_none=True))
+                told(last)
+        finally:
+            issuers.stop()
+
+
+def _observed(watched: OpenWatch, where: str, since: int, now: int, issuers: tuple[Issuer, ...]) -> Observed:
+    seconds = (now - since) / NS_PER_S
+    edges = tuple(seconds * i / 5 for i in range(6))
+    return Observed(
+        where=where,
+        began_unix_ns=since,
+        seconds=seconds,
+        stack=watched.stack,
+        reached=watched.reached,
+        bins=edges,
+        rates=rates(watched.sampler.take(), since, edges),
+        issuers=issuers,
+        servers=watched.servers,
+    )
+
+
+def _slice(seen: Observed, now: int) -> Slice:
+    found = judge(seen)
+    verdict = found.verdict
+    return Slice(
+        at_unix_ns=now, seconds=round(seen.seconds, 2), kind=verdict.kind, layer=verdict.layer, cause=verdict.cause,
+        confidence=verdict.confidence, headline=verdict.headline, layers=found.layers,
+        issuers=tuple(f"{i.name}/{i.pid}" for i in seen.issuers[:4]),
+    )  # fmt: skip
+
+
+def _new(newest: list[Slice]) -> tuple[WatchEvent, ...]:
+    """Changes whose new level has just become long enough to be one."""
+    if len(newest) < 2 * SHORTEST:
+        return ()
+    at = newest[-SHORTEST].at_unix_ns
+    known = {(e.layer, e.what, e.metric) for s in newest[-SHORTEST:] for e in s.events}
+    return tuple(e for e in level_changes(newest) if e.at_unix_ns >= at and (e.layer, e.what, e.metric) not in known)
+
+
+def look_back(where: str, around: str, within_s: float = AROUND_S) -> LookBack:
+    """What was kept from ``within_s`` before the time of day to as long after it. Raises `UsageError`."""
+    ring = ring_of(where)
+    span = ring.span
+    if span is None:
+        why = "nothing was kept of it"
+        raise UsageError("cannot look back at", where, why, f"strata watch {where} --every 10s keeps the last hours")
+    at = moment(around, span[1])
+    half = round(within_s * NS_PER_S)
+    found: list[Slice] = []
+    for _, text in ring.lines(at - half, at + half):
+        try:
+            found.append(Slice.model_validate_json(text))
+        except ValidationError:
+            # Kept by another version.
+            continue
+    if not found:
+        first, last = (time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(ns / NS_PER_S)) for ns in span)
+        raise UsageError(
+            "cannot look back to", around, "nothing was kept then", f"there is something from {first} to {last}"
+        )
+    return LookBack(
+        where=where, from_unix_ns=at - half, to_unix_ns=at + half, slices=tuple(found), events=level_changes(found),
+        gaps=_gaps(found),
+    )  # fmt: skip
+
+
+def moment(text: str, newest_ns: int) -> int:
+    """``14:05``, ``14:05:30`` (the last such time that is no later than what is newest), or a date and time of ISO
+    8601.
+    """
+    if match := _CLOCK.fullmatch(text):
+        hour, minute, second = (int(part or 0) for part in match.groups())
+        day = datetime.datetime.fromtimestamp(newest_ns / NS_PER_S).astimezone()
+        try:
+            at = day.replace(hour=hour, minute=minute, second=second, microsecond=0)
+        except ValueError as e:
+            raise _no_time(text) from e
+        if at.timestamp() * NS_PER_S > newest_ns + AROUND_S * NS_PER_S:
+            at -= datetime.timedelta(days=1)
+        return round(at.timestamp() * NS_PER_S)
+    try:
+        return round(datetime.datetime.fromisoformat(text).astimezone().timestamp() * NS_PER_S)
+    except (ValueError, OverflowError, OSError) as e:
+        raise _no_time(text) from e
+
+
+def _no_time(text: str) -> UsageError:
+    return UsageError("cannot look back to", text, "it is not a time", "write --around 14:05 or 2026-11-25T14:05")
+
+
+def _gaps(slices: list[Slice]) -> tuple[tuple[int, int], ...]:
+    return tuple(
+        (before.at_unix_ns, after.at_unix_ns)
+        for before, after in pairwise(slices)
+        if after.at_unix_ns - before.at_unix_ns > 2.5 * after.seconds * NS_PER_S
+    )

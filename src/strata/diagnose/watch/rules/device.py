@@ -1,0 +1,266 @@
+"""The device: requests wait in its queue, and its pace says why it completes no more of them.
+
+Evidence: it has a request nearly all the time, and more in flight than it serves at once (Little's law and the pace
+of its completions, `strata.analyse.watch.pacing`). What a healthy one would do is taken from the specification in the
+stack file, or from requests of the same load that met nobody. With neither, it is said that the device limits, and
+not whether it should give more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.diagnose.watch.claim import Claim, Not
+from strata.diagnose.watch.view import LoadView
+from strata.model.finding import Cause, VerdictKind
+from strata.units import NS_PER_S
+
+BUSY = 0.8
+DEEP = 1.25
+"""In flight, mean, from which on requests may wait for each other."""
+NEAR = 0.18
+"""Times that differ by less are the same."""
+SLOWER = 1.25
+CLOSER = 0.8
+"""Completions closer together than this share of one request's time are paced by something else than one server."""
+LARGE = 64 << 10
+"""Blocks from which on a limit of one rate is more often one on bytes."""
+PROVE = "Measure the device at other depths and block sizes: the command below does."
+
+
+def judge(view: LoadView) -> Iterator[Claim | Not | str]:
+    """Of the device that the requests enter first."""
+    disk, busy, n = view.disk, view.busy, view.in_flight
+    if disk is None or busy is None or n is None or busy < BUSY or n < DEEP or view.request_ns is None:
+        return
+    layer, name = view.lowest.name, view.device_name or ""
+    base = (
+        f"{name}: {units.significant(n, 3)} requests in flight, busy {units.percent(busy, 3)} of the time, "
+        f"{units.count(view.iops)} IOPS, {units.duration(view.request_ns)} for each",
+    )
+    told = _named(view, layer, name, base) or _by_spec(view, layer, name, base)
+    if told is not None:
+        yield told
+        return
+    if view.pace_queued is False:
+        # As many as it serves at once, as far as is seen: the load may ask for too little.
+        yield "whether the device serves more at once than the load keeps in flight"
+        sure = 0.45
+    else:
+        sure = 0.62
+    yield Claim(
+        VerdictKind.MEDIUM,
+        layer,
+        Cause.MEDIUM,
+        sure,
+        busy,
+        f"{name} has requests waiting all the time",
+        f"All requests of the load are at {name}, which always has some to do: whatever is above it waits for it. "
+        "Whether it should give more is not known: there is no specification, and its completions show no pace.",
+        PROVE,
+        base,
+        ("what the device gives in health: expect.latency and expect.iops in a stack file", *_blind(view)),
+        what=name,
+    )
+
+
+def _blind(view: LoadView) -> tuple[str, ...]:
+    return () if view.arrivals else ("the single requests at the device: a trace needs root and tracefs",)
+
+
+def _named(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Claim | None:
+    pace = view.pace
+    if pace is None or not view.pace_queued:
+        return None
+    each, spec = pace.service_ns, view.spec
+    alone = _alone(view)
+    health = spec.service_ns(view.size) if spec is not None else alone
+    seen = (
+        *base,
+        f"completions: {pace.at_once} at once, {units.duration(each)} each (spread {units.percent(pace.spread, 2)}, "
+        f"{units.count(pace.requests)} requests)",
+        *(
+            (f"specification: {spec.at_once} at once, {units.duration(spec.service_ns(view.size))} each",)
+            if spec
+            else ()
+        ),
+        *((f"requests that met nobody took {units.duration(alone)}",) if alone is not None else ()),
+    )
+    share = min(1.0, view.busy or 1.0)
+    if pace.at_once == 1 and (capped := _cap(view, health, alone, layer, name, share, seen)) is not None:
+        return capped
+    if spec is None:
+        return Claim(
+            VerdictKind.MEDIUM,
+            layer,
+            Cause.MEDIUM,
+            0.65,
+            share,
+            f"{name} is full: it serves {_many(pace.at_once)}, {units.duration(each)} each",
+            f"While requests wait, {name} completes {_many(pace.at_once)} each {units.duration(each)}: that is the "
+            "most it gives. Whether a healthy one gives more is not known without a specification or an earlier run.",
+            PROVE,
+            seen,
+            ("what the device gives in health: expect.latency and expect.iops in a stack file",),
+            what=name,
+        )
+    stated = spec.service_ns(view.size)
+    sure = 0.85 if not view.disk or view.disk.writes < 0.2 * view.iops else 0.78
+    if pace.at_once < spec.at_once and each <= stated * (1 + NEAR):
+        return Claim(
+            VerdictKind.LAYER,
+            layer,
+            Cause.LIMITED_QUEUE,
+            sure,
+            share,
+            f"{name} serves {_many(pace.at_once)} instead of {spec.at_once}",
+            f"Each request takes {units.duration(each)} as specified, and {_many(pace.at_once)} are served; the "
+            f"specification is {spec.at_once}. The others wait for their turn.",
+            "Look for what serialises: a queue, a lock, one path of several, a queue depth (nr_requests, queue_depth).",
+            seen,
+            what=name,
+        )
+    if each >= stated * SLOWER:
+        return Claim(
+            VerdictKind.LAYER,
+            layer,
+            Cause.SLOW_MEDIUM,
+            sure if pace.at_once >= spec.at_once else 0.6,
+            share,
+            f"{name} takes {each / stated:.2g} times as long as specified for each request",
+            f"{name} serves {_many(pace.at_once)}, each for {units.duration(each)}; the specification says "
+            f"{units.duration(stated)}.",
+            "Look at the device's health, its temperature, its firmware, and at whoever shares what is below it.",
+            seen,
+            what=name,
+        )
+    return Claim(
+        VerdictKind.MEDIUM,
+        layer,
+        Cause.MEDIUM,
+        0.88,
+        share,
+        f"{name} is full and gives what it is specified for",
+        f"{name} serves {_many(pace.at_once)}, {units.duration(each)} each, as specified: it gives no more, and it is "
+        "not ill.",
+        "A faster device, or fewer and larger requests; nothing above it limits.",
+        seen,
+        what=name,
+    )
+
+
+def _by_spec(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Claim | None:
+    """Without a pace: servers' worth of work that the specification sees in the rate, beside those that it states."""
+    spec, n = view.spec, view.in_flight or 0.0
+    if spec is None or n < 1.5 * spec.at_once:
+        return None
+    stated = spec.service_ns(view.size)
+    worth = view.iops * stated / NS_PER_S
+    first, burst = _alone(view), view.burst
+    seen = (
+        *base,
+        f"specification: {spec.at_once} at once, {units.duration(stated)} each; the rate is the work of "
+        f"{units.significant(worth, 2)} of them",
+        *((f"requests that met nobody took {units.duration(first)}",) if first is not None else ()),
+    )
+    if worth >= 0.85 * spec.at_once:
+        return Claim(
+            VerdictKind.MEDIUM,
+            layer,
+            Cause.MEDIUM,
+            0.82,
+            view.busy or 1.0,
+            f"{name} is full and gives what it is specified for",
+            f"With requests waiting, {name} gives {units.count(view.iops)} IOPS, as specified.",
+            "A faster device, or fewer and larger requests; nothing above it limits.",
+            seen,
+            what=name,
+        )
+    if worth > 0.75 * spec.at_once:
+        return None
+    less = f"{name} gives {units.percent(worth / spec.at_once, 2)} of what it is specified for"
+    cause, sure = Cause.UNEXPLAINED, 0.7
+    if first is not None and first >= SLOWER * stated and burst is not None and burst.together >= 2:
+        cause, sure = Cause.SLOW_MEDIUM, 0.72
+    elif first is not None and first <= stated * (1 + NEAR) and _whole(worth) and round(worth) < spec.at_once:
+        cause, sure = Cause.LIMITED_QUEUE, 0.6
+    return Claim(
+        VerdictKind.LAYER,
+        layer,
+        cause,
+        sure,
+        view.busy or 1.0,
+        less,
+        f"Requests wait at {name} all the time, and it completes fewer of them than its specification promises.",
+        "Look at the device's health, its members, its limits, and at whoever shares what is below it.",
+        seen,
+        (
+            "whether each request takes longer, fewer are served at once, or their rate is held: the command below "
+            "measures it",
+            *_blind(view),
+        ),
+        what=name,
+    )
+
+
+def _whole(worth: float) -> bool:
+    return round(worth) >= 1 and abs(worth - round(worth)) <= 0.12
+
+
+def _alone(view: LoadView) -> float | None:
+    """Time of a request that met nobody, by the first ones of bursts and by those that were alone."""
+    found = [
+        b for b in (view.alone.median_ns if view.alone else None, view.burst.first_ns if view.burst else None) if b
+    ]
+    return min(found) if found else None
+
+
+def _cap(
+    view: LoadView,
+    health: float | None,
+    alone: float | None,
+    layer: str,
+    name: str,
+    share: float,
+    seen: tuple[str, ...],
+) -> Claim | None:
+    """Whether single completions are paced by a limit on their rate."""
+    pace = view.pace
+    assert pace is not None
+    gap = pace.service_ns
+    closer = health is not None and gap < CLOSER * health
+    first = alone is not None and alone < CLOSER * gap
+    if not closer and not first and pace.per_byte is None:
+        return None
+    if not closer and not first and pace.per_byte is False:
+        return None
+    of_bytes = pace.per_byte if pace.per_byte is not None else view.size >= LARGE
+    cause = Cause.BANDWIDTH_CAP if of_bytes else Cause.IOPS_CAP
+    iops = NS_PER_S / gap
+    limit = units.rate(iops * view.size) if of_bytes else f"{units.count(iops)} IOPS"
+    told = pace.per_byte is not None
+    other = Cause.IOPS_CAP if of_bytes else Cause.BANDWIDTH_CAP
+    return Claim(
+        VerdictKind.LAYER,
+        layer,
+        cause,
+        0.85 if told and (closer or first) else 0.72,
+        share,
+        f"{name} is held at {limit}",
+        f"Completions follow each other at an even {units.duration(gap)}, "
+        + (
+            f"while one request alone takes {units.duration(health or alone or 0)}"
+            if closer or first
+            else "in proportion to their size"
+        )
+        + ": a limit on the rate holds them, not the time that each of them takes.",
+        "Look for a limit on the volume or the group (QoS of the volume, io.max, a cloud disk's limit), and raise it.",
+        seen,
+        () if told else (f"all requests have one size, so {other.words} fits as well; other block sizes tell",),
+        what=name,
+    )
+
+
+def _many(at_once: int) -> str:
+    return "one request at a time" if at_once == 1 else f"{at_once} requests at once"

@@ -1,0 +1,116 @@
+"""Commits: the load waits for flushes; and requests that are split.
+
+Evidence: the time of flushes at the device, by its own counter, beside that of writes; splits by a trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.diagnose.watch.claim import Claim, Not
+from strata.diagnose.watch.view import LoadView
+from strata.model.finding import Cause, VerdictKind
+
+SHARE = 0.4
+"""Of the time that requests spend at the device."""
+CLEAR = 0.6
+BLOCK = 4096
+SPLIT = 0.5
+"""Splits of each I/O."""
+
+
+def judge(view: LoadView) -> Iterator[Claim | Not | str]:
+    """Of the device that the requests enter first."""
+    yield from _flushes(view)
+    yield from _splits(view)
+    yield from _misaligned(view)
+
+
+def _flushes(view: LoadView) -> Iterator[Claim | Not]:
+    disk = view.disk
+    if disk is None or not disk.flushes or disk.flush_ns is None or disk.flushes < 0.5:
+        return
+    waiting = disk.flushes * disk.flush_ns / 1e9
+    data = (
+        sum(
+            n * (ns or 0.0)
+            for n, ns in ((disk.reads, disk.read_ns), (max(0.0, disk.writes - disk.flushes), disk.write_ns))
+        )
+        / 1e9
+    )
+    share = waiting / (waiting + data) if waiting + data > 0 else 0.0
+    name = view.device_name or ""
+    if share < SHARE:
+        yield Not(Cause.SLOW_FLUSH, f"flushes take {units.percent(share, 2)} of the time of requests at {name}")
+        return
+    each = disk.write_ns or 0.0
+    yield Claim(
+        VerdictKind.LAYER,
+        view.lowest.name,
+        Cause.SLOW_FLUSH,
+        0.85 if share >= CLEAR and waiting >= 0.3 else 0.6,
+        share,
+        f"a flush takes {units.duration(disk.flush_ns)}, {units.percent(share, 2)} of the time at {name}",
+        f"The load commits: {units.count(disk.flushes)} flushes per second, each {units.duration(disk.flush_ns)}; a "
+        f"write takes {units.duration(each)}. Whoever commits waits for the flush.",
+        "Commit several writes at once, or give the device a write cache that survives a loss of power.",
+        (
+            f"{name}: {units.count(disk.flushes)} flushes per second of {units.duration(disk.flush_ns)}, in flight "
+            f"{units.percent(min(1.0, waiting), 2)} of the time",
+        ),
+        what=name,
+    )
+
+
+def _splits(view: LoadView) -> Iterator[Claim | Not]:
+    entered = sum(a.summary.read.entered + a.summary.write.entered for a in view.arrivals)
+    if not entered:
+        return
+    each = sum(a.summary.splits for a in view.arrivals) / entered
+    if each < SPLIT:
+        yield Not(Cause.SPLITS, f"{units.significant(each, 2)} splits of each I/O")
+        return
+    name = view.device_name or ""
+    moved = sum(a.summary.read.bytes + a.summary.write.bytes for a in view.arrivals)
+    parts = sum(a.summary.read.requests + a.summary.write.requests for a in view.arrivals)
+    yield Claim(
+        VerdictKind.LAYER,
+        view.lowest.name,
+        Cause.SPLITS,
+        0.72 if each >= 2 else 0.6,
+        each / (each + 1),
+        f"each I/O is split into {each + 1:.2g} requests at {name}",
+        f"{name} takes requests of {units.size(moved / max(parts, 1))} on average and the load issues larger ones: "
+        "each I/O costs as many requests, and waits for the last of them.",
+        f"Raise /sys/block/{name}/queue/max_sectors_kb, or issue I/O of that size.",
+        (f"{name}: {units.significant(each, 2)} splits of each I/O that entered",),
+        what=name,
+    )
+
+
+def _misaligned(view: LoadView) -> Iterator[Claim | Not]:
+    """A device that begins between the blocks of what is below it, and a load that waits for it."""
+    off = [name for name in view.seen.reaches(view.lowest.name).devices if view.seen.starts.get(name, 0) % BLOCK]
+    if not off:
+        return
+    name, disk = off[0], view.disk
+    if disk is None or view.in_flight is None or view.in_flight < 1.5 or (view.busy or 0.0) < 0.8:
+        return
+    at, spec = view.seen.starts[name], view.spec
+    writes = disk.writes / view.iops if view.iops else 0.0
+    slower = spec is not None and view.iops * spec.service_ns(view.size) / 1e9 < 0.8 * spec.at_once
+    yield Claim(
+        VerdictKind.LAYER,
+        view.lowest.name,
+        Cause.MISALIGNED,
+        (0.72 if slower else 0.55) if writes > 0.1 else 0.5,
+        0.5,
+        f"{name} begins at byte {at}, between two blocks of what is below it",
+        f"{name} begins at byte {at}, which is no multiple of {units.size(BLOCK)}: a request touches one block more "
+        "than it needs, and a write that does not cover a block is preceded by a read of it.",
+        f"Make {name} anew at a multiple of 1 MiB.",
+        (f"{name}: begins at byte {at}; {units.percent(writes, 2)} of the requests are writes",),
+        ("what the same load gives when it is aligned",),
+        what=name,
+    )

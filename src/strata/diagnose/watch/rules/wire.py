@@ -1,0 +1,288 @@
+"""The wire and the servers of a layer that is reached over connections.
+
+Evidence: round trips and retransmissions of the connections as the kernel has them, queues in front of cards, CPU
+time, quotas and waits of the server's processes; and the device's share of each request's time, for what is left to
+the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strata import units
+from strata.diagnose.watch.claim import Claim, Not
+from strata.diagnose.watch.view import IDLE_BYTES, IDLE_IOPS, LoadView
+from strata.model.counters import tcp
+from strata.model.finding import Cause, VerdictKind
+from strata.model.resources import Card, ServerProcess
+from strata.model.watch import APPLICATION
+
+RESENT = 0.002
+FULL_THREAD, FULL_NODE = 0.9, 0.93
+HELD_BACK = 0.3
+FRAME = 1500.0
+OTHERS = 0.3
+FAR_NS = 300_000.0
+"""A round trip that is shorter explains no wait that a load would notice beside its device."""
+MOST_OF_IT, PART = 0.6, 0.4
+WAITING = 0.3
+
+
+def judge(view: LoadView) -> Iterator[Claim | Not | str]:
+    """Of the topmost layer, where it is remote."""
+    if not view.remote or (view.iops < IDLE_IOPS and _moved(view) < IDLE_BYTES):
+        return
+    if not view.has_connections:
+        yield "the connections of the path (socket diagnostics of its nodes)"
+    layer = view.top.name
+    yield from _lost(view, layer)
+    yield from _cards(view, layer)
+    yield from _servers(view, layer)
+    yield from _far(view, layer)
+
+
+def _moved(view: LoadView) -> float:
+    return max((c.most for c in view.resources.cards), default=0.0)
+
+
+def _lost(view: LoadView, layer: str) -> Iterator[Claim | Not]:
+    resent = view.resources.resent
+    if resent is None:
+        return
+    if resent.share < RESENT:
+        yield Not(Cause.WIRE_LOSS, f"{units.percent(resent.share, 2)} of the segments are sent again")
+        return
+    had = view.told.total(tcp.HAD_ALREADY) or 0.0
+    if had > 0.5 * resent.rate or view.resources.dropped > 0.5 * resent.rate:
+        return
+    yield Claim(
+        VerdictKind.LAYER,
+        layer,
+        Cause.WIRE_LOSS,
+        0.85 if resent.share >= 0.005 else 0.7,
+        0.9,
+        f"{units.percent(resent.share, 2)} of the segments are lost and sent again",
+        f"{units.count(resent.rate)} segments per second are sent again by {resent.where}, on cards that drop none "
+        "themselves: they are lost on the way. After each the sender waits, and sends less.",
+        "Look at the cable, the transceivers, the duplex and the buffers of the switches on the way; count errors at "
+        "each port.",
+        (
+            f"{units.percent(resent.share, 2)} of the segments are sent again, the cards drop "
+            f"{units.count(view.resources.dropped)} per second",
+        ),
+        what=resent.where,
+    )
+
+
+def _cards(view: LoadView, layer: str) -> Iterator[Claim | Not]:
+    """A card with a queue in front of it."""
+    full = [c for c in view.resources.cards if (c.waiting or 0.0) >= FRAME and (c.held or 0.0) > 0]
+    if not full:
+        if any(c.waiting is not None for c in view.resources.cards):
+            yield Not(Cause.WIRE_BANDWIDTH, "no packets wait in front of any card")
+        return
+    card = max(full, key=lambda c: c.waiting or 0.0)
+    ours = max(view.bytes_per_s, _of_connections(view))
+    others = 1 - ours / card.most if card.most > 0 else 0.0
+    where, most = card.name, units.rate(card.most)
+    seen = (
+        f"{where}: {units.size(card.waiting or 0)} wait in front of it on average, {most} pass it, held back "
+        f"{units.count(card.held or 0)} times per second",
+    )
+    if view.disk is not None and others >= OTHERS:
+        yield Claim(
+            VerdictKind.LAYER,
+            layer,
+            Cause.NOISY_WIRE,
+            0.82,
+            others,
+            f"others have {units.percent(others, 2)} of the bytes on {where}",
+            f"{where} is full, and of the {most} that pass it the load has {units.rate(ours)}.",
+            "Find who else sends there, move it, or give one of them a wire of its own.",
+            seen,
+            what=where,
+        )
+        return
+    idle = _idle_twin(view, card)
+    yield Claim(
+        VerdictKind.LAYER,
+        layer,
+        Cause.WRONG_CARD if idle else Cause.WIRE_BANDWIDTH,
+        0.8 if idle else 0.87,
+        0.95,
+        f"{where} is full at {most}" + (f", and {idle} is idle" if idle else ""),
+        f"Packets wait in front of {where} all the time: {most} is what it lets pass.",
+        "Use the idle card (routes, multichannel)."
+        if idle
+        else "Use a faster card, several of them, or send fewer bytes.",
+        seen,
+        what=where,
+    )
+
+
+def _idle_twin(view: LoadView, card: Card) -> str | None:
+    twins = [c for c in view.resources.cards if c.node == card.node and c.interface != card.interface]
+    idle = next((c for c in twins if c.most < 0.05 * card.most), None)
+    return None if idle is None else idle.name
+
+
+def _of_connections(view: LoadView) -> float:
+    """Bytes per second of the connections of the path, the larger direction of one end."""
+    moved = [
+        view.told.total(counter, end=end) or 0.0
+        for counter in (tcp.ACKED, tcp.RECEIVED)
+        for end in (tcp.CLIENT, tcp.SERVER)
+    ]
+    return max(moved, default=0.0)
+
+
+def _servers(view: LoadView, layer: str) -> Iterator[Claim | Not]:
+    quotas = [q for q in view.resources.quotas if not q.own]
+    held = max(quotas, key=lambda q: q.share, default=None)
+    if held is not None and held.share >= HELD_BACK:
+        yield Claim(
+            VerdictKind.LAYER,
+            layer,
+            Cause.QUOTA,
+            0.87 if held.share >= 0.5 else 0.7,
+            held.share,
+            f"a CPU quota holds {held.where} back in {units.percent(held.share, 2)} of its periods",
+            f"The control group of {held.where} uses up its CPU quota in {units.percent(held.share, 2)} of the "
+            "periods; requests wait until the next one.",
+            "Raise the quota of the server's control group (cpu.max).",
+            (f"{held.where}: throttled in {units.percent(held.share, 2)} of the periods",),
+            what=held.where,
+        )
+        return
+    busiest = max(view.resources.servers, key=lambda s: s.busiest_thread or 0.0, default=None)
+    if busiest is None:
+        return
+    if (busiest.busiest_thread or 0.0) >= FULL_THREAD:
+        yield _thread(busiest, layer)
+        return
+    yield Not(
+        Cause.SINGLE_THREAD,
+        f"the busiest thread of {busiest.name} uses {units.percent(busiest.busiest_thread or 0, 2)} of a CPU",
+    )
+    waiting = sum(s.waiting or 0.0 for s in view.resources.servers)
+    node = max(view.resources.processors, key=lambda p: p.busy, default=None)
+    at_device = view.in_flight or 0.0
+    if node is not None and node.busy >= FULL_NODE and waiting >= WAITING and waiting >= at_device:
+        yield Claim(
+            VerdictKind.LAYER,
+            layer,
+            Cause.PROCESSORS,
+            0.7,
+            waiting / (waiting + at_device),
+            f"the server waits for CPUs, which are {units.percent(node.busy)} busy",
+            f"All CPUs are busy, and the server's threads are ready and wait for one: {units.significant(waiting, 2)} "
+            "of them at any time.",
+            "Give the server more CPU time, or take other work away.",
+            (
+                f"CPUs {units.percent(node.busy)} busy, {units.significant(waiting, 2)} threads of the servers wait "
+                "for one",
+            ),
+        )
+    elif node is not None:
+        yield Not(Cause.PROCESSORS, f"the CPUs are {units.percent(node.busy, 2)} busy")
+
+
+def _thread(server: ServerProcess, layer: str) -> Claim:
+    share = server.busiest_thread or 0.0
+    return Claim(
+        VerdictKind.LAYER,
+        layer,
+        Cause.SINGLE_THREAD,
+        0.82,
+        share,
+        f"one thread of {server.name} is {units.percent(share, 2)} busy",
+        f"One thread of {server.name} does the work and is never idle.",
+        "Use more connections or exports, or a server that uses several threads.",
+        (f"{server.name}: busiest thread {units.percent(share, 2)} of a CPU",),
+        what=server.name,
+    )
+
+
+def _far(view: LoadView, layer: str) -> Iterator[Claim | Not | str]:
+    """Whose the time of a request is, and whether the load asks all the time: X · (round trip + device) of them are
+    outstanding.
+    """
+    rtt, device = view.rtt_ns, view.request_ns
+    if rtt is None or device is None or view.iops < IDLE_IOPS:
+        return
+    on_the_wire, at_device = view.iops * rtt / 1e9, view.in_flight or 0.0
+    both = on_the_wire + at_device
+    share = rtt / (rtt + device)
+    seen = (
+        f"round trip at least {units.duration(rtt)}, device {units.duration(device)} for each request: "
+        f"{units.significant(on_the_wire, 2)} requests are on the wire and {units.significant(at_device, 2)} at the "
+        "device",
+    )
+    known = view.outstanding
+    asks = both if known is None else known
+    sleeping = view.state("sleeping")
+    if both < 0.6 and (known is None or known <= 1):
+        # Not even one is under way all the time, by what is counted.
+        sure = 0.85 if sleeping is not None and sleeping >= 0.4 and both < 0.5 else 0.5
+        yield Claim(
+            VerdictKind.APPLICATION,
+            APPLICATION,
+            Cause.GENERATOR,
+            sure,
+            1 - both,
+            f"the application has {units.significant(both, 2)} requests in flight, on average",
+            "Wire and device together hold less than one request at a time: for the rest of the time nothing is "
+            "requested, or it waits for something that is not counted.",
+            "Look into the application: what it does between its requests.",
+            seen,
+        )
+        return
+    if sleeping is not None and sleeping >= 0.4 and 0.6 <= both < 2.0:
+        yield Claim(
+            VerdictKind.APPLICATION,
+            APPLICATION,
+            Cause.GENERATOR,
+            0.8,
+            sleeping,
+            f"the application sleeps for {units.percent(sleeping, 2)} of the time",
+            "Its threads are in a sleep that they asked for, and wire and device hold few requests: the load has a "
+            "rate of its own, or thinks between its requests.",
+            "Look into the application: what it waits for between its requests.",
+            seen,
+        )
+        return
+    if both <= 1.3 and asks <= 1.3:
+        yield Claim(
+            VerdictKind.APPLICATION,
+            APPLICATION,
+            Cause.GENERATOR,
+            0.82,
+            1.0,
+            "the application has one request at a time",
+            f"One request is outstanding at a time; {units.percent(share, 2)} of its time is the wire's, the rest the "
+            "device's.",
+            "Issue more requests at once; a shorter way makes each of them quicker.",
+            seen,
+        )
+        return
+    if rtt < FAR_NS or share < PART:
+        yield Not(
+            Cause.WIRE_LATENCY,
+            f"the round trip of {units.duration(rtt)} is {units.percent(share, 2)} of a request's time",
+        )
+        return
+    # What is not accounted for by the two may be anything.
+    accounted = 1.0 if known is None else min(1.0, both / known)
+    sure = (0.88 if share >= MOST_OF_IT else 0.55) * (1.0 if accounted >= 0.6 else 0.75)
+    yield Claim(
+        VerdictKind.LAYER,
+        layer,
+        Cause.WIRE_LATENCY,
+        sure,
+        share * accounted,
+        f"the round trip of {units.duration(rtt)} is {units.percent(share, 2)} of each request's time",
+        f"At least {units.duration(rtt)} of each request pass on the wire, {units.duration(device)} at the device: "
+        "most of the outstanding requests are on their way.",
+        "Keep more in flight (depth, larger blocks, read-ahead) or shorten the path; a faster disk would not help.",
+        seen,
+    )

@@ -1,0 +1,277 @@
+"""The observation as the rules ask for it: the span in which there was a load, its devices, its requests, its pace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from strata.analyse.watch import pacing
+from strata.analyse.watch.pacing import Alone, Burst, Pace
+from strata.model.counters import Readings, tcp
+from strata.model.expect import LARGE
+from strata.model.resources import Disk, Path, Resources, place
+from strata.model.stack import Layer
+from strata.model.watch import Arrival, Issuer, Observed, Sharer
+
+ACTIVE = 0.05
+"""Of the busiest piece: below it a piece has no load to judge."""
+IDLE_IOPS = 3.0
+IDLE_BYTES = 64 << 10
+LOAD = 0.05
+"""Of the requests at the device, from which on who issues them belongs to the load."""
+SMALL_BYTES = 8 << 10
+"""The random reads that a specification speaks of."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What the specification of a medium says of one request: its time, and how many are served at once."""
+
+    small_ns: float
+    at_once: int
+    per_byte_ns: float
+
+    def service_ns(self, size: float) -> float:
+        """Of a request of that size, by a straight line through the two sizes that are stated."""
+        return self.small_ns + max(0.0, size - SMALL_BYTES) * self.per_byte_ns
+
+
+class LoadView:
+    """One observation. What was not seen is None."""
+
+    def __init__(self, seen: Observed) -> None:
+        self.seen = seen
+
+    @cached_property
+    def lowest(self) -> Layer:
+        """The layer of the medium."""
+        return self.seen.stack.layers[0]
+
+    @cached_property
+    def top(self) -> Layer:
+        """The layer that the load enters."""
+        return self.seen.stack.layers[-1]
+
+    @cached_property
+    def remote(self) -> bool:
+        """Whether it goes over a wire."""
+        return self.top.target.remote
+
+    @cached_property
+    def whole(self) -> Resources:
+        """The counters over all the time; rates are read from it, demands are not."""
+        return Resources(self.seen.readings(), 1.0, 1.0)
+
+    @cached_property
+    def device(self) -> tuple[str, str | None] | None:
+        """The device that the requests enter first, and its node; of another machine the one that does most."""
+        counted = self.whole.disks
+        here = {d.device for d in counted if d.node is None}
+        reached = [self.seen.reaches(layer.name) for layer in reversed(self.seen.stack.layers)]
+        for name in (n for r in reached for n in (*r.carriers[:1], *r.devices)):
+            if name in here:
+                return name, None
+        away = max((d for d in counted if d.node is not None), key=lambda d: d.reads + d.writes, default=None)
+        return None if away is None else (away.device, away.node)
+
+    @property
+    def device_name(self) -> str | None:
+        """What it is called."""
+        return None if self.device is None else place(*self.device)
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """The pieces from the first to the last with a load (one behind it); the pieces at its edges are cut."""
+        last = len(self.seen.bins) - 1
+        load = [self.load(i) for i in range(last)]
+        most = max(load, default=0.0)
+        active = [i for i, x in enumerate(load) if x >= ACTIVE * most and x > 0]
+        if not active:
+            return 0, last
+        first, end = active[0], active[-1] + 1
+        return (first + 1, end - 1) if end - first > 4 else (first, end)
+
+    def load(self, piece: int) -> float:
+        """I/Os per second at the device, or bytes of the wires where there is none, in one piece."""
+        told = Resources(self.seen.readings(piece, piece + 1), 1.0, 1.0)
+        if self.device is not None:
+            disk = told.disk(*self.device)
+            return 0.0 if disk is None else disk.reads + disk.writes
+        return sum(card.most for card in told.cards)
+
+    def course(self, of: Callable[[Disk], float | None]) -> tuple[float | None, ...]:
+        """A figure of the device in each piece of the span."""
+        found = []
+        for piece in range(*self.span):
+            told = Resources(self.seen.readings(piece, piece + 1), 1.0, 1.0)
+            disk = None if self.device is None else told.disk(*self.device)
+            found.append(None if disk is None else of(disk))
+        return tuple(found)
+
+    @cached_property
+    def told(self) -> Readings:
+        """The counters over the span of the load."""
+        return self.seen.readings(*self.span)
+
+    @cached_property
+    def resources(self) -> Resources:
+        """Of one I/O per second: rates are read from it, demands are not."""
+        return Resources(self.told, self.iops, self.bytes_per_s)
+
+    @cached_property
+    def disk(self) -> Disk | None:
+        """The device that the requests enter first, in the span."""
+        return None if self.device is None else Resources(self.told, 1.0, 1.0).disk(*self.device)
+
+    @cached_property
+    def iops(self) -> float:
+        """At the device."""
+        return 0.0 if self.disk is None else self.disk.reads + self.disk.writes
+
+    @cached_property
+    def bytes_per_s(self) -> float:
+        """The same in bytes."""
+        return 0.0 if self.disk is None else self.disk.read_bytes + self.disk.write_bytes
+
+    @property
+    def in_flight(self) -> float | None:
+        """At the device, mean."""
+        return None if self.disk is None else self.disk.in_flight
+
+    @property
+    def busy(self) -> float | None:
+        """Share of the time with a request at the device."""
+        return None if self.disk is None else self.disk.busy
+
+    @cached_property
+    def request_ns(self) -> float | None:
+        """Of one request at the device, queue included (Little)."""
+        return self.in_flight / self.iops * 1e9 if self.in_flight is not None and self.iops >= 1 else None
+
+    @cached_property
+    def size(self) -> float:
+        """Mean bytes of a request at the device."""
+        return self.bytes_per_s / self.iops if self.iops >= 1 else 0.0
+
+    @cached_property
+    def arrivals(self) -> tuple[Arrival, ...]:
+        """What was traced at the device."""
+        return tuple(
+            a
+            for a in self.seen.arrivals
+            if self.device == (a.device, None) and a.summary.read.requests + a.summary.write.requests
+        )
+
+    @cached_property
+    def steady(self) -> Arrival | None:
+        """The trace with the most requests that are kept, away from the beginning where there is another."""
+        kept = [a for a in self.arrivals if a.requests is not None]
+        later = [a for a in kept if a.from_s > 0.5] or kept
+        return max(later, key=lambda a: a.requests.count if a.requests else 0, default=None)
+
+    @cached_property
+    def pace(self) -> Pace | None:
+        """How the device paces its completions."""
+        found = [p for a in self.arrivals if a.requests is not None and (p := pacing.pace(a.requests)) is not None]
+        return max(found, key=lambda p: p.requests, default=None)
+
+    @property
+    def pace_queued(self) -> bool | None:
+        """Whether requests wait for a server of the device; None where its pace is not seen."""
+        if self.pace is None or self.in_flight is None:
+            return None
+        return self.in_flight >= 1.25 * self.pace.at_once
+
+    @cached_property
+    def alone(self) -> Alone | None:
+        """Requests that met nobody."""
+        return pacing.alone([a.requests for a in self.arrivals if a.requests is not None])
+
+    @cached_property
+    def burst(self) -> Burst | None:
+        """Requests that came together to an idle device."""
+        return pacing.burst([a.requests for a in self.arrivals if a.requests is not None])
+
+    @cached_property
+    def spec(self) -> Spec | None:
+        """Of the lowest layer, where its stack file states one."""
+        expect = self.lowest.expect
+        if expect.latency_ns is None:
+            return None
+        small = float(expect.latency_ns)
+        at_once = 1 if expect.iops is None else max(1, round(expect.iops * small / 1e9))
+        rate = expect.bytes_per_s
+        slope = max(0.0, (at_once * LARGE / rate * 1e9 - small) / (LARGE - SMALL_BYTES)) if rate else 0.0
+        return Spec(small, at_once, slope)
+
+    @cached_property
+    def sharers(self) -> tuple[Sharer, ...]:
+        """Who had requests at the device, over all traces, by their share."""
+        found: dict[int, Sharer] = {}
+        weight = [(a, a.summary.read.requests + a.summary.write.requests) for a in self.arrivals]
+        total = sum(n for _, n in weight) or 1
+        for arrival, n in weight:
+            for one in arrival.sharers:
+                before = found.get(one.pid)
+                share = one.share * n / total + (before.share if before else 0.0)
+                found[one.pid] = one.model_copy(update={"share": share})
+        return tuple(sorted(found.values(), key=lambda s: -s.share))
+
+    @cached_property
+    def watched(self) -> tuple[Issuer, ...]:
+        """The processes of the load: the command's, or whoever has requests at the device; untraced, who issues
+        most.
+        """
+        mine = tuple(i for i in self.seen.issuers if i.watched)
+        if mine or self.seen.ran is not None:
+            return mine
+        at_device = {s.pid for s in self.sharers if not s.kernel and s.share >= LOAD}
+        return tuple(i for i in self.seen.issuers if i.pid in at_device) or self.seen.issuers[:1]
+
+    @cached_property
+    def mine(self) -> frozenset[int]:
+        """Processes whose requests are the load's: its own, and the servers that issue them for it."""
+        names = {s.name for s in self.resources.servers} if not self.seen.servers else set()
+        served = {s.pid for s in self.sharers if s.pid in self.seen.servers or s.name in names}
+        return frozenset({i.pid for i in self.watched} | served)
+
+    def state(self, name: str) -> float | None:
+        """Share of the looks at the load's threads in that state (running, storage, sleeping, other)."""
+        # Who steers the load moves no data of its own, and where nobody does (a client in user space) hardly runs.
+        most = max((_moved(i) for i in self.watched), default=0.0)
+        busiest = max((i.cores for i in self.watched), default=0.0)
+        chosen = [
+            i.threads
+            for i in self.watched
+            if i.threads is not None and (_moved(i) >= 0.1 * most if most > 0 else i.cores >= 0.3 * busiest > 0)
+        ]
+        looks = sum(t.looks for t in chosen)
+        return sum(getattr(t, name) for t in chosen) / looks if looks >= 20 else None
+
+    @cached_property
+    def paths(self) -> tuple[Path, ...]:
+        """The connections of the load's client."""
+        return tuple(p for p in self.resources.paths if p.end == "client")
+
+    @cached_property
+    def rtt_ns(self) -> float | None:
+        """The least round trip of the connections that carry the load."""
+        least = [p.least_rtt_ns for p in self.resources.paths if p.least_rtt_ns is not None]
+        return max(least, default=None)
+
+    @cached_property
+    def outstanding(self) -> float | None:
+        """I/Os that the load keeps outstanding, where its command says so."""
+        ran = self.seen.ran
+        asked = None if ran is None else ran.asked
+        return None if asked is None or asked.outstanding is None else float(asked.outstanding)
+
+    @property
+    def has_connections(self) -> bool:
+        """Whether TCP connections of the path were seen."""
+        return bool(self.told.of(tcp.RTT))
+
+
+def _moved(one: Issuer) -> float:
+    return one.read_bytes + one.write_bytes

@@ -1,0 +1,299 @@
+"""Who issues I/O on this machine: processes with what they moved, their control group, and where their threads wait.
+
+Reads    /proc/PID/io, stat, cgroup and schedstat of every process at the beginning, at the end and in between; of the
+         few that move data, state and wait channel of their threads. Costs    a look at all processes 25 µs each, at
+         most `Paced`'s share of the time; a look at threads 20 µs each. Needs    root for the processes of other
+         users, and for wait channels. Blind to I/O of a process that began and ended between two looks; whose pages
+         the kernel writes later (they count where they were dirtied); requests that a server issues for others (they
+         are the server's).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from dataclasses import dataclass, field
+
+from strata.host.cgroups import groups
+from strata.host.proc import Sys
+from strata.model.watch import Issuer, ThreadTime
+from strata.probes.processes import fields_of, names_in
+
+MOST = 12
+"""Issuers that are told, and processes whose threads are looked at."""
+THREADS_MOST = 24
+LOOK_S = 0.05
+_ALL_S, FAMILY_S = 1.0, 0.5
+SHARE = 0.003
+"""Of the time that may go into looks at all processes."""
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+_LEAST_BYTES = 4096
+_FLAGS, _KTHREAD = 6, 0x00200000
+_STORAGE = ("read_events", "io_cqring_wait", "io_schedule", "iomap_dio", "blkdev_direct", "wait_on_page", "folio_wait",
+            "jbd2_log_wait", "submit_bio_wait", "balance_dirty", "rq_qos_wait", "blk_mq_get_tag", "xfs_log_force",
+            "do_io_getevents", "aio_", "request_wait_answer", "fuse_")  # fmt: skip
+"""Parts of the names of kernel functions in which a thread waits for storage."""
+_SLEEP = ("nanosleep", "hrtimer_nanosleep")
+_CONTAINER = re.compile(r"(?:docker|libpod|cri-containerd|crio|lxc|kubepods)[-/.:][^/]*|[0-9a-f]{64}")
+_VM = re.compile(r"machine-qemu|machine\.slice|libvirt")
+
+
+@dataclass
+class _Seen:
+    name: str
+    start: int
+    first: dict[str, float]
+    last: dict[str, float]
+    states: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("running", "storage", "sleeping", "other"), 0)
+    )
+    looks: int = 0
+    threads: int = 0
+    busiest: dict[int, int] = field(default_factory=dict)
+
+    def begin_again(self) -> None:
+        """What comes is counted from here on."""
+        self.first, self.looks, self.threads = self.last, 0, 0
+        self.states = dict.fromkeys(self.states, 0)
+
+
+class Issuers:
+    """One recording; looks in a thread of its own between `start` and `stop`. ``root``: the command, once it runs."""
+
+    def __init__(self, sys: Sys | None = None, look_s: float = LOOK_S, all_s: float = _ALL_S) -> None:
+        self._sys = sys or Sys()
+        self._look_s, self._all_s = look_s, all_s
+        self._looking = threading.Lock()
+        self._seen: dict[int, _Seen] = {}
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._began = self._ended = 0.0
+        self._own = os.getpid()
+        self._quota: dict[str, tuple[float, float]] = {}
+        self._root: int | None = None
+        self._groups: dict[int, str] = {}
+        self._family: set[int] = set()
+        self._known_dead: set[int] = set()
+
+    def start(self) -> Issuers:
+        """The first look."""
+        self._began = time.monotonic()
+        self._look_at_all()
+        self._thread = threading.Thread(target=self._go, name="strata-issuers", daemon=True)
+        self._thread.start()
+        return self
+
+    def command(self, pid: int) -> None:
+        """From now on this process and those below it are the watched ones."""
+        self._root = pid
+
+    def stop(self) -> tuple[Issuer, ...]:
+        """The last look, and who issued most, first."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        return self.take()
+
+    def take(self) -> tuple[Issuer, ...]:
+        """Who issued most since the last call, first; for who goes on without an end."""
+        with self._looking:
+            self._look_at_all()
+            self._ended = time.monotonic()
+            found = [self._told(pid, one) for pid, one in self._seen.items()]
+            self._seen = {pid: one for pid, one in self._seen.items() if self._sys.exists(f"/proc/{pid}")}
+            for one in self._seen.values():
+                one.begin_again()
+            self._began = self._ended
+        moved = [i for i in found if _moves(i) or i.watched]
+        # The command first: a client in user space moves nothing that the kernel calls storage.
+        return tuple(sorted(moved, key=lambda i: (not i.watched, -_bytes(i), -i.asked_bytes, -i.cores))[:MOST])
+
+    def _go(self) -> None:
+        begun = time.monotonic()
+        all_at = family_at = begun + self._all_s
+        while not self._stop.wait(self._look_s):
+            with self._looking:
+                now = time.monotonic()
+                if self._root is not None and now >= family_at:
+                    self._look_at_family()
+                    family_at = now + FAMILY_S
+                if now >= all_at:
+                    self._look_at_all()
+                    spent = time.monotonic() - now
+                    # Often at first, when a command starts its processes.
+                    all_at = now + max(self._all_s, min(spent / SHARE, now - begun))
+                self._look_at_threads()
+
+    def _look_at_family(self) -> None:
+        """The command and those below it, also by the kernel's list of children where it has one."""
+        todo, done = [self._root], set[int | None]()
+        while todo:
+            pid = todo.pop()
+            if pid is None or pid in done or len(done) >= THREADS_MOST:
+                continue
+            done.add(pid)
+            self._look_at(pid)
+            for tid in names_in(self._sys.at(f"/proc/{pid}/task"))[:THREADS_MOST]:
+                children = self._sys.text(f"/proc/{pid}/task/{tid}/children") or ""
+                todo += [int(child) for child in children.split()]
+        for pid in self._family - done:
+            self._look_at(pid)
+
+    def _look_at_all(self) -> None:
+        for name in names_in(self._sys.at("/proc")):
+            if name[0] in "123456789" and (pid := int(name)) != self._own:
+                self._look_at(pid)
+
+    def _look_at(self, pid: int) -> None:
+        stat = self._sys.text(f"/proc/{pid}/stat") or ""
+        fields = fields_of(stat)
+        if len(fields) < 22:
+            return
+        self._note_family(pid, int(fields[1]))
+        io = dict(line.partition(": ")[::2] for line in self._sys.lines(f"/proc/{pid}/io"))
+        now = {key: float(value) for key, value in io.items() if value.isdigit()}
+        now["cpu"] = (int(fields[11]) + int(fields[12])) * _TICK_S
+        waited = (self._sys.text(f"/proc/{pid}/schedstat") or "").split()
+        if len(waited) == 3:
+            now["waited"] = int(waited[1]) / 1e9
+        seen = self._seen.get(pid)
+        if seen is None or seen.start != int(fields[19]):
+            name = stat.partition("(")[2].rpartition(")")[0]
+            # Who came since the first look is counted from its birth.
+            first = dict.fromkeys(now, 0.0) if self._thread is not None else now
+            seen = self._seen[pid] = _Seen(name, int(fields[19]), first, now)
+        seen.last = now
+        if pid in self._family or _active(seen):
+            self._look_at_group(pid)
+
+    def _note_family(self, pid: int, parent: int) -> None:
+        if self._root is not None and (pid == self._root or parent in self._family or parent == self._root):
+            self._family.add(pid)
+
+    def _look_at_group(self, pid: int) -> None:
+        if pid not in self._groups:
+            lines = self._sys.lines(f"/proc/{pid}/cgroup")
+            paths = [line.split(":", 2)[-1] for line in lines if line.count(":") >= 2]
+            self._groups[pid] = max(paths, key=len, default="")
+            for directory, name in groups(self._sys, pid):
+                self._note_quota(directory, name, pid)
+        else:
+            for directory, name in groups(self._sys, pid):
+                self._note_quota(directory, name, pid)
+
+    def _note_quota(self, directory: str, name: str, pid: int) -> None:
+        if name == "/":
+            return
+        pairs = dict(line.split(" ", 1) for line in self._sys.lines(f"{directory}/cpu.stat") if " " in line)
+        if "nr_periods" in pairs and "nr_throttled" in pairs:
+            key = f"{pid}:{directory}"
+            told = float(pairs["nr_periods"]), float(pairs["nr_throttled"])
+            self._quota.setdefault(f"first:{key}", told)
+            self._quota[f"last:{key}"] = told
+
+    def _look_at_threads(self) -> None:
+        """State and wait channel of the threads that are at work, of those processes that move data."""
+        if self._root is not None and self._root not in self._seen:
+            self._look_at(self._root)
+        chosen = [pid for pid, one in self._seen.items() if pid in self._family or _active(one)]
+        room = THREADS_MOST
+        for pid in chosen[: 2 * MOST]:
+            room -= self._look_at_process(pid, room)
+            if room <= 0:
+                return
+
+    def _look_at_process(self, pid: int, room: int) -> int:
+        one, home = self._seen[pid], f"/proc/{pid}/task"
+        tids = [int(name) for name in names_in(self._sys.at(home))][:THREADS_MOST]
+        switches = {}
+        for tid in tids:
+            told = (self._sys.text(f"{home}/{tid}/schedstat") or "").split()
+            if len(told) == 3:
+                switches[tid] = int(told[2])
+        grown = {tid: n - one.busiest.get(tid, n) for tid, n in switches.items()}
+        one.busiest = switches
+        most = max(grown.values(), default=0)
+        # A thread that hardly ever runs is no issuer: it waits for the others.
+        at_work = [tid for tid, n in grown.items() if n * 4 >= most][:room] if len(tids) > 1 else tids
+        for tid in at_work:
+            state = fields_of(self._sys.text(f"{home}/{tid}/stat") or "")
+            if state:
+                one.states[self._state(home, tid, state[0])] += 1
+                one.looks += 1
+        one.threads = max(one.threads, len(at_work))
+        return len(at_work) + 1
+
+    def _state(self, home: str, tid: int, state: str) -> str:
+        if state == "R":
+            return "running"
+        if state == "D":
+            return "storage"
+        where = self._sys.text(f"{home}/{tid}/wchan") or ""
+        if any(part in where for part in _SLEEP):
+            return "sleeping"
+        return "storage" if any(part in where for part in _STORAGE) else "other"
+
+    def _told(self, pid: int, one: _Seen) -> Issuer:
+        seconds = max(self._ended - self._began, 1e-9)
+
+        def rate(*names: str) -> float:
+            return sum(max(0.0, one.last.get(n, 0.0) - one.first.get(n, 0.0)) for n in names) / seconds
+
+        looks = ThreadTime(threads=one.threads, looks=one.looks, **one.states) if one.looks else None
+        group = self._groups.get(pid, "")
+        return Issuer(
+            pid=pid,
+            name=one.name,
+            kind=_kind(one.name, group, pid),
+            group=group,
+            read_bytes=rate("read_bytes"),
+            write_bytes=rate("write_bytes"),
+            asked_bytes=rate("rchar", "wchar"),
+            cores=rate("cpu"),
+            waiting=rate("waited") if "waited" in one.last else None,
+            watched=pid in self._family,
+            throttled=self._throttled(pid),
+            threads=looks,
+        )
+
+    def _throttled(self, pid: int) -> float | None:
+        shares = []
+        for key, (periods, held) in self._quota.items():
+            if key.startswith(f"last:{pid}:"):
+                before = self._quota[f"first:{key.removeprefix('last:')}"]
+                if periods > before[0]:
+                    shares.append((held - before[1]) / (periods - before[0]))
+        return max(shares, default=None)
+
+
+def _active(one: _Seen) -> bool:
+    moved = sum(one.last.get(n, 0.0) - one.first.get(n, 0.0) for n in ("read_bytes", "write_bytes"))
+    return moved >= _LEAST_BYTES
+
+
+def _bytes(one: Issuer) -> float:
+    return one.read_bytes + one.write_bytes
+
+
+def _moves(one: Issuer) -> bool:
+    return _bytes(one) >= 1
+
+
+def _kind(name: str, group: str, pid: int) -> str:
+    if not group and pid == 2:
+        return "kernel"
+    if _VM.search(group) or name.startswith(("qemu-system", "qemu-kvm")):
+        return "vm"
+    return "container" if _CONTAINER.search(group) else "process"
+
+
+def process_of_thread(tid: int, sys: Sys | None = None) -> tuple[int, bool]:
+    """(the process of a thread, whether it is the kernel's own); the thread itself where it has gone."""
+    sys = sys or Sys()
+    pairs = dict(line.split(":", 1) for line in sys.lines(f"/proc/{tid}/status") if ":" in line)
+    fields = fields_of(sys.text(f"/proc/{tid}/stat") or "")
+    kernel = len(fields) > _FLAGS and bool(int(fields[_FLAGS]) & _KTHREAD)
+    tgid = pairs.get("Tgid", "").strip()
+    return (int(tgid) if tgid.isdigit() else tid), kernel

@@ -1,0 +1,255 @@
+"""A watching for the terminal: the verdict, where the requests are, who issues them, and what would prove it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+
+from strata import units
+from strata.model.finding import VerdictKind
+from strata.model.watch import Arrival, Issuer, LookBack, Slice, WatchedLayer, WatchEvent, WatchResult
+from strata.report import answer, figures, words
+from strata.report.text_layout import Paint, clean, field, table, wrap
+
+_COLUMN = 12
+_COLORS = {
+    VerdictKind.INCONCLUSIVE: "yellow",
+    VerdictKind.IDLE: "green",
+    VerdictKind.MEDIUM: "green",
+    VerdictKind.APPLICATION: "yellow",
+}
+_ISSUERS, _RULED_OUT = 6, 6
+_WIDE = 100
+
+
+def watch_text(result: WatchResult, width: int, color: bool = False) -> str:
+    """The whole text, without a trailing newline."""
+    paint = Paint(color)
+    lines = wrap(_head(result), width)
+    lines += ["", *_places(result.layers, width), ""]
+    lines += _verdict(result, width, paint)
+    lines += _others(result, width)
+    lines += _who(result.issuers, width)
+    lines += _arrived(result.arrivals, width)
+    lines += _events(result.events, width)
+    lines += _absent(result, width)
+    lines += _confirm(result, width, paint)
+    return "\n".join(lines)
+
+
+def _head(result: WatchResult) -> str:
+    beside = f" · beside {clean(' '.join(result.ran.command))[:80]}" if result.ran is not None else ""
+    cost = (
+        "" if result.sampling_share is None else f" · watching took {figures.percent(result.sampling_share)} of one CPU"
+    )
+    return f"{result.where} · watched for {units.duration(result.seconds * 1e9)}{beside}{cost}"
+
+
+def _places(rows: tuple[WatchedLayer, ...], width: int) -> list[str]:
+    head = ("layer", "what", "IOPS", "rate", "in flight", "each", "busy", "size", "sequential")
+    body = [
+        (
+            r.layer,
+            r.what,
+            _count(r.iops),
+            _rate(r.bytes_per_second),
+            "–" if r.in_flight is None else units.significant(r.in_flight, 2),
+            "–" if r.request_ns is None else units.duration(r.request_ns),
+            _share(r.busy),
+            "–" if r.bs is None else units.size(r.bs),
+            _share(r.sequential),
+        )
+        for r in rows
+    ]
+    if not body:
+        return ["  nothing was counted"]
+    return _table(head, body, width, numeric=range(2, 9), elastic=(0, 1))
+
+
+def _table(
+    head: Sequence[str], body: Sequence[Sequence[str]], width: int, numeric: range, elastic: tuple[int, ...]
+) -> list[str]:
+    """Without the last columns, where the terminal is too narrow for all of them."""
+    columns = len(head) if width >= _WIDE else len(head) - 2
+    return table(
+        head[:columns], [row[:columns] for row in body], width,
+        numeric=frozenset(n for n in numeric if n < columns), elastic=frozenset(n for n in elastic if n < columns),
+    )  # fmt: skip
+
+
+def _verdict(result: WatchResult, width: int, paint: Paint) -> list[str]:
+    verdict = result.verdict
+    sure = "" if verdict.kind is VerdictKind.INCONCLUSIVE else f" · confidence {verdict.confidence:.2f}"
+    title = (
+        f"{words.KIND[VerdictKind.INCONCLUSIVE]} · {verdict.headline}"
+        if verdict.kind is VerdictKind.INCONCLUSIVE
+        else answer.line(verdict)
+    )
+    lines = paint.lines(field("VERDICT", f"{title}{sure}", width, 0, _COLUMN), "bold", _COLORS.get(verdict.kind, "red"))
+    lines += wrap(verdict.explanation, width, "  ")
+    finding = result.findings[0] if result.findings else None
+    if finding is not None and (finding.layer, finding.cause) == (verdict.layer, verdict.cause):
+        for one in finding.evidence:
+            lines += wrap(one.statement, width, "  · ", "    ")
+    if verdict.missing:
+        lines += field("would tell", "; ".join(verdict.missing), width)
+    if result.ruled_out:
+        told = "; ".join(answer.ruled_out_briefly(result.ruled_out[:_RULED_OUT]))
+        lines += field("ruled out", told, width)
+    lines += field("do first", verdict.next_step, width)
+    return lines
+
+
+def _others(result: WatchResult, width: int) -> list[str]:
+    told = [f for f in result.findings[1:] if f.confidence >= 0.5]
+    lines: list[str] = []
+    for finding in told[:3]:
+        lines += field("also", f"{finding.layer} · {finding.title} · confidence {finding.confidence:.2f}", width)
+    return lines
+
+
+def _who(issuers: tuple[Issuer, ...], width: int) -> list[str]:
+    if not issuers:
+        return []
+    head = ("issued by", "kind", "reads", "writes", "CPUs", "waits for storage", "sleeps", "group")
+    body = [
+        (
+            f"{clean(i.name)}/{i.pid}" + (" *" if i.watched else ""),
+            i.kind,
+            _rate(i.read_bytes),
+            _rate(i.write_bytes),
+            units.significant(i.cores, 2),
+            _share(None if i.threads is None else i.threads.share("storage")),
+            _share(None if i.threads is None else i.threads.share("sleeping")),
+            clean(i.group) or "/",
+        )
+        for i in issuers[:_ISSUERS]
+    ]
+    note = ["  * the command"] if any(i.watched for i in issuers) else []
+    return ["", *_table(head, body, width, numeric=range(2, 7), elastic=(0, 7)), *note]
+
+
+def _arrived(arrivals: tuple[Arrival, ...], width: int) -> list[str]:
+    if not arrivals:
+        return []
+    lines = [""]
+    seen: set[str] = set()
+    for a in arrivals:
+        if a.device in seen:
+            continue
+        seen.add(a.device)
+        total = sum(n for _, n in a.lengths) or 1
+        sizes = ", ".join(f"{units.size(size)} {figures.percent(n / total)}" for size, n in a.lengths[:3])
+        who = ", ".join(f"{clean(s.name)}/{s.pid} {figures.percent(s.share)}" for s in a.sharers[:3])
+        depth = "" if a.summary.mean_depth is None else f"; depth {units.significant(a.summary.mean_depth, 2)} at issue"
+        lines += field("arrives", f"{a.device}: {sizes}{depth}; {_order(a)}; from {who or 'unknown'}", width)
+    return lines
+
+
+def _order(a: Arrival) -> str:
+    parts = []
+    for name, o in (("reads", a.summary.read), ("writes", a.summary.write)):
+        if o.requests and o.windowed_share is not None:
+            parts.append(f"{figures.percent(o.windowed_share)} of the {name} sequential")
+    return ", ".join(parts) or "too few for an order"
+
+
+def _events(events: tuple[WatchEvent, ...], width: int) -> list[str]:
+    lines = [""] if events else []
+    for one in events:
+        lines += field("event", f"{_clock(one.at_unix_ns)} · {one.layer} · {one.says}", width)
+    return lines
+
+
+def _absent(result: WatchResult, width: int) -> list[str]:
+    return field("not seen", "; ".join(result.absent), width) if result.absent else []
+
+
+def _confirm(result: WatchResult, width: int, paint: Paint) -> list[str]:
+    found = result.confirm
+    if found is None:
+        return []
+    cost = []
+    if found.writes_bytes is not None:
+        cost.append(f"writes at most {units.size(found.writes_bytes)} to a file of its own")
+    if found.seconds is not None:
+        cost.append(f"takes about {units.duration(found.seconds * 1e9)}")
+    lines = ["", *field("to prove it", f"{found.workload}" + (f" ({', '.join(cost)})" if cost else ""), width)]
+    lines.append(paint(f"  {found.command}", "bold"))
+    if found.verdict is not None:
+        lines += field(
+            "confirmed",
+            f"{answer.line(found.verdict)} · confidence {found.verdict.confidence:.2f} (strata explain {found.run})",
+            width,
+        )
+    return lines
+
+
+def _count(value: float | None) -> str:
+    return "–" if value is None else units.count(value)
+
+
+def _rate(value: float | None) -> str:
+    return "–" if value is None else units.rate(value)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else figures.percent(value)
+
+
+def slice_lines(one: Slice, width: int) -> list[str]:
+    """A slice of a watching that goes on: one line of the verdict, and one for each change of level."""
+    busiest = max((r for r in one.layers if r.iops is not None), key=lambda r: r.iops or 0.0, default=None)
+    does = (
+        "" if busiest is None else f" · {busiest.what} {_count(busiest.iops)} IOPS, {_rate(busiest.bytes_per_second)}"
+    )
+    lines = wrap(f"{_clock(one.at_unix_ns)} {_slice_said(one)}{does}", width, "", "         ")
+    for event in one.events:
+        lines += wrap(f"event · {event.layer} · {event.says}", width, "         ", "           ")
+    return lines
+
+
+def look_back_text(found: LookBack, width: int, color: bool = False) -> str:
+    """What was kept of a time: each verdict with the time it held, and the changes of level between them."""
+    span = f"{_clock(found.from_unix_ns)} to {_clock(found.to_unix_ns)}, local time"
+    head = f"{found.where} · {span} · {figures.plural(len(found.slices), 'slice')}"
+    lines = Paint(color).lines(wrap(head, width), "bold")
+    rows: list[tuple[int, list[str]]] = []
+    for first, last in _stretches(found.slices):
+        span = f"{_clock(first.at_unix_ns)}–{_clock(last.at_unix_ns)}"
+        rows.append((first.at_unix_ns, wrap(f"{span} {_slice_said(first)}", width, "  ", "    ")))
+    for event in found.events:
+        said = f"{_clock(event.at_unix_ns)} event · {event.layer} · {event.says}"
+        rows.append((event.at_unix_ns, wrap(said, width, "  ", "    ")))
+    for begin, end in found.gaps:
+        rows.append((begin, wrap(f"{_clock(begin)}–{_clock(end)} nothing was kept", width, "  ", "    ")))
+    for _, text in sorted(rows, key=lambda row: row[0]):
+        lines += text
+    return "\n".join(lines)
+
+
+def _stretches(slices: Sequence[Slice]) -> list[tuple[Slice, Slice]]:
+    """(first, last) of those in a row that say the same."""
+    found: list[tuple[Slice, Slice]] = []
+    for one in slices:
+        before = found[-1] if found else None
+        if before is not None and (before[0].kind, before[0].layer, before[0].cause) == (
+            one.kind,
+            one.layer,
+            one.cause,
+        ):
+            found[-1] = (before[0], one)
+        else:
+            found.append((one, one))
+    return found
+
+
+def _slice_said(one: Slice) -> str:
+    if one.kind is VerdictKind.INCONCLUSIVE:
+        return f"{words.KIND[one.kind]} · {one.headline}"
+    where = "" if one.layer is None else f"{one.layer} · "
+    return f"{where}{one.headline} · {one.confidence:.2f}"
+
+
+def _clock(unix_ns: int) -> str:
+    return datetime.datetime.fromtimestamp(unix_ns / units.NS_PER_S).astimezone().strftime("%H:%M:%S")

@@ -1,0 +1,70 @@
+"""`strata watch` of a real device: a command that reads one block after the other, with its trace, its issuer and its
+own limit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import STRATA
+from loops import MIB, image, loop, need_root
+from tracing import with_tracefs
+
+pytestmark = pytest.mark.root
+READS = """
+import mmap, os, sys, time
+buffer = mmap.mmap(-1, 8192)
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+until = time.monotonic() + 4
+at = 0
+while time.monotonic() < until:
+    os.preadv(fd, [buffer], at % 4096 * 8192)
+    at += 1
+    time.sleep(float(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> Iterator[str]:
+    need_root()
+    with loop(image(tmp_path / "image", 64 * MIB), "--direct-io=on") as made:
+        yield made
+
+
+def watched(device: str, tmp_path: Path, pause_s: float) -> dict[str, Any]:
+    command = [sys.executable, "-c", READS, device, str(pause_s)]
+    argv = with_tracefs(*STRATA, "watch", device, "--json", "--", *command)
+    environment = os.environ | {"STRATA_STATE_DIR": str(tmp_path / "state")}
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    assert done.returncode in (0, 4), done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def test_reads_one_after_the_other_are_the_commands_and_come_in_order(device: str, tmp_path: Path) -> None:
+    found = watched(device, tmp_path, 0.0)
+    arrival = found["arrivals"][0]
+    assert arrival["device"] == device.removeprefix("/dev/")
+    assert arrival["lengths"][0][0] == 8192
+    assert arrival["summary"]["read"]["windowed_share"] > 0.9
+    reader = next(i for i in found["issuers"] if i["watched"])
+    assert reader["read_bytes"] > 0
+    assert arrival["sharers"][0]["pid"] == reader["pid"]
+    row = next(r for r in found["layers"] if r["kind"] == "device")
+    assert row["iops"] > 10
+    assert row["in_flight"] < 1.3
+    assert found["verdict"]["layer"] in ("application", None)
+    assert found["ran"]["status"] == 0
+
+
+def test_a_command_that_sleeps_between_its_reads_limits_itself(device: str, tmp_path: Path) -> None:
+    verdict = watched(device, tmp_path, 0.02)["verdict"]
+    assert (verdict["kind"], verdict["layer"]) == ("application", "application")
+    assert "requests nothing" in verdict["headline"]
