@@ -85,3 +85,24 @@ def test_a_table_without_a_sweep_says_so(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("name,iops\na,100\nb,200\n")
     with pytest.raises(InconclusiveError, match="no sweep"):
         scale_table(tmp_path / "t.csv", {}, (), 0.2)
+
+
+NODES = SMB.parent / "nodes.csv"
+
+
+def test_a_task_has_the_part_that_scales_and_what_more_would_bring() -> None:
+    """Four nodes became eight: 144 minutes became 129, so 2 · (1 − 129 ÷ 144) of it is what the nodes do."""
+    found = scale_table(NODES, {}, (), 0.2)
+    assert not found.points and not found.curves
+    task = {t.name: t for t in found.tasks}
+    creation, checksum = task["database creation, min"], task["checksum, min"]
+    assert (creation.before, creation.after, creation.factor, creation.of) == (144, 129, 2, "nodes")
+    part = 2 * (1 - 129 / 144)
+    assert creation.part.value == pytest.approx(part) and creation.times == pytest.approx(144 / 129)
+    assert creation.again == pytest.approx((1 - part / 2) / (1 - part * 3 / 4))
+    assert creation.most == pytest.approx((1 - part / 2) / (1 - part))
+    assert checksum.part.value < 0.05 and checksum.part.high is not None and checksum.part.high < 0.3
+    assert task["IOPS of the databases"].most is None, "all of it follows: nothing bounds it"
+    for text in (scale_text(found, 100), scale_markdown(found), page.render(found)):
+        assert "database creation, min" in text and "21 % (6–35)" in text
+    assert "over threads" not in scale_text(found, 100)

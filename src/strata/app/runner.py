@@ -162,7 +162,7 @@ class Runner:
         """What the engine is asked; each ``index`` draws other offsets."""
         first, *others = self.site.pieces(cell.layer)
         return Request(
-            endpoint=first.endpoint,
+            endpoint=first.endpoint.over(cell.at[1]) if cell.at and cell.at[0] == "connections" else first.endpoint,
             workload=cell.workload,
             segments=first.segments,
             timing=timing,

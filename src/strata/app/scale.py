@@ -13,7 +13,7 @@ from strata.app.options import Options
 from strata.app.plan import refused_cells
 from strata.app.runner import Emit, Runner, check_layers, check_resumable, rates, run_of
 from strata.app.sampling_scope import SamplingScope, sampling_scope_of, sampling_scope_of_endpoints
-from strata.app.scale_plan import at_value, check_base, scale_plan
+from strata.app.scale_plan import at_value, cell_at, check_base, placed_at, scale_plan
 from strata.app.signals import stop_on_signals
 from strata.engine import Timing, engine_for, measure_generator
 from strata.errors import RunFailed, Stopped, UsageError
@@ -37,7 +37,7 @@ def measure_scale(
 
     Raises `Stopped` with how to go on; and what the safety gate raises.
     """
-    check_base(base, ask.axis)
+    check_base(base, ask)
     run_id = new_id()
     stack, size = plan_site(where, options, run_id)
     # What cannot be planned is refused before anything is opened or made.
@@ -126,7 +126,7 @@ def _without(plan: Plan, refused: dict[str, str]) -> Plan:
 
 def _measured(runner: Runner, base: Workload, ask: ScaleAsk) -> ScaleResult:
     run = runner.running()
-    sweep = Sweep(run.plan, ask, partial(at_value, base, ask.axis), runner.cells(), time.monotonic)
+    sweep = Sweep(run.plan, ask, partial(cell_at, base, ask.axis), runner.cells(), time.monotonic)
 
     def measure(step: Step, cell: Cell) -> CellResult:
         if sweep.plan is not runner.running().plan:
@@ -137,7 +137,9 @@ def _measured(runner: Runner, base: Workload, ask: ScaleAsk) -> ScaleResult:
             runner.emit(sweep.told.model_copy(update=rates(interval)))
 
         timing = Timing(ramp_s=run.plan.ramp_s, runtime_s=run.plan.runtime_s, interval_s=run.plan.interval_s)
-        return runner.measure_cell(step, cell, runner.ready(step, cell, timing, run.plan.placement), hear)
+        return runner.measure_cell(
+            step, cell, runner.ready(step, cell, timing, placed_at(cell, run.plan.placement)), hear
+        )
 
     status, said = RunStatus.FAILED, None
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from pydantic import ValidationError
 
 from strata import units
@@ -12,18 +14,17 @@ from strata.errors import UsageError, choices
 from strata.model.access import ByteRange
 from strata.model.caching import refusal
 from strata.model.endpoint import EndpointKind
+from strata.model.placement import Placement
 from strata.model.plan import HEAD, Cell, Plan, Step
 from strata.model.scale import Axis, ScaleAsk
 from strata.model.stack import Stack
 from strata.model.workload import ClosedLoop, OpenLoop, Workload
-from strata.model.workload_options import OPTIONS
+from strata.model.workload_options import CONNECTIONS_MOST, OPTIONS
 from strata.plan.matrix import most_written
 from strata.run.scale import ladder
 
 SPELLED = {"numjobs": Axis.THREADS, "depth": Axis.IODEPTH}
 """Other words of the field for an axis."""
-USUAL = {Axis.IODEPTH: (1, 128), Axis.THREADS: (1, 32), Axis.BS: (4 * units.KIB, units.MIB)}
-RANGE_LEAST = 16 * units.MIB
 MOST_VALUES = 40
 EXAMPLE = "for example: strata scale file:/mnt/new.dat --over iodepth --points 1,2,4,8,16,32,64"
 TARGET = 0.02
@@ -42,7 +43,7 @@ def ask_of(
     names = [a.value for a in Axis] + list(SPELLED)
     if word not in names:
         raise UsageError("cannot scale over", over, "it is not an axis", choices(word, names))
-    axis = SPELLED.get(word) or Axis(word)
+    axis = SPELLED.get(word) or next(a for a in Axis if a.value == word)
     budget_s = units.parse_duration_ns(budget or "1m") / units.NS_PER_S
     if budget_s <= 0:
         raise UsageError("cannot use --budget", budget or "", "it must be greater than 0", "for example --budget 1m")
@@ -72,7 +73,7 @@ def _check_what_if(text: str) -> None:
     name, equals, value = text.partition("=")
     value, _, place = value.partition("@")
     try:
-        sound = bool(name.strip()) and equals == "=" and value.strip() != "" and float(place or 1) > 0
+        sound = bool(name.strip()) and equals == "=" and value.strip() != "" and units.parse_size(place or "1") > 0
         if sound and not value.strip().endswith(("s", "x")):
             sound = float(value) > 0
         elif sound and value.strip().endswith("x"):
@@ -88,9 +89,9 @@ def _check_what_if(text: str) -> None:
 
 def _values(axis: Axis, points: str | None, size: int | None) -> tuple[int, ...]:
     room = (size or ENDPOINT_SIZE) - HEAD
-    least, most = USUAL.get(axis) or (RANGE_LEAST, room)
+    most = axis.most or (len(usable()) if axis is Axis.CORES else room)
     if points is None:
-        return ladder(least, max(most, least))
+        return ladder(axis.least, max(most, axis.least))
     try:
         parts = [p.strip() for p in points.split(",") if p.strip()]
         found = sorted({units.parse_size(p) if axis.size else int(p) for p in parts})
@@ -99,6 +100,9 @@ def _values(axis: Axis, points: str | None, size: int | None) -> tuple[int, ...]
     if axis is Axis.RANGE:
         sound = all(v >= units.MIB and (size is None or v <= room) for v in found)
         why = f"working sets lie between 1 MiB and {units.size(room)}, what the test file has behind its mark"
+    elif axis.means:
+        sound, bound = True, CONNECTIONS_MOST if axis is Axis.CONNECTIONS else most
+        sound, why = all(1 <= v <= bound for v in found), f"{axis.value} must be in 1..{bound}"
     else:
         row = OPTIONS[axis.value]
         sound, why = all(map(row.holds, found)), f"{axis.value} must be in {row.within}"
@@ -119,6 +123,8 @@ def at_value(base: Workload, axis: Axis, value: int) -> Workload:
             changed = {"bs": value}
         case Axis.RANGE:
             changed = {"range": ByteRange(start=0, length=value)}
+        case _:
+            return base
     try:
         return Workload.model_validate(base.model_copy(update=changed).model_dump())
     except ValidationError as e:
@@ -126,14 +132,41 @@ def at_value(base: Workload, axis: Axis, value: int) -> Workload:
         raise UsageError(f"cannot use {axis.value}={value} with", base.label, why) from e
 
 
-def check_base(base: Workload, axis: Axis) -> None:
+def cell_at(base: Workload, axis: Axis, layer: str, value: int) -> Cell:
+    """The cell of a layer with this value of the axis."""
+    return Cell(layer=layer, workload=at_value(base, axis, value), at=(axis.value, value) if axis.means else None)
+
+
+def usable() -> tuple[int, ...]:
+    """The CPUs on which this process may run."""
+    return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def placed_at(cell: Cell, placement: Placement | None) -> Placement | None:
+    """Where the load's threads run in this cell."""
+    if cell.at is None or cell.at[0] != Axis.CORES:
+        return placement
+    return Placement(cpus=usable()[: cell.at[1]])
+
+
+def check_base(base: Workload, ask: ScaleAsk) -> None:
     """Raises `UsageError` where the workload fixes what is to grow, or is no closed loop."""
+    axis = ask.axis
     if isinstance(base.arrival, OpenLoop):
         why = "it has a fixed rate, and a sweep finds the rate"
         raise UsageError("cannot scale", base.label, why, "leave --rate-iops out; open loops are added by themselves")
     if isinstance(base.arrival, ClosedLoop) and base.arrival.limits is not None:
         why = "limits and pauses of the load generator would be what is found"
         raise UsageError("cannot scale", base.label, why, "leave --limit-iops, --limit-bytes and --thinktime out")
+    most = max(ask.values)
+    if axis is Axis.CONNECTIONS and (base.outstanding < most or base.threads > min(ask.values)):
+        why = f"{most} connections need as many I/Os in flight, and every thread has one of its own"
+        raise UsageError(
+            "cannot scale over connections with", base.label, why, f"--iodepth {max(32, most)} --numjobs 1"
+        )
+    if axis is Axis.CORES and base.threads < most:
+        why = f"{base.threads} threads do not run on {most} CPUs"
+        raise UsageError("cannot scale over cores with", base.label, why, f"--numjobs {most}")
     if axis is Axis.BS and base.bssplit is not None:
         raise UsageError("cannot scale over bs with", base.label, "--bssplit fixes the sizes", "leave --bssplit out")
 
@@ -143,12 +176,14 @@ def scale_plan(
 ) -> Plan:
     """The ladder at every layer; further points are added as they are wanted."""
     raw = {x.name for x in stack.layers if x.target.kind is EndpointKind.BLOCK and not writable}
-    loads = [at_value(base, ask.axis, v) for v in ask.values]
-    cells = [
-        Cell(layer=x.name, workload=w, skip=refusal(x.target, w, read_only=x.name in raw))
-        for w in loads
-        for x in stack.layers
-    ]
+    cells = []
+    for value in ask.values:
+        for x in stack.layers:
+            made = cell_at(base, ask.axis, x.name, value)
+            skip = refusal(x.target, made.workload, read_only=x.name in raw)
+            if ask.axis is Axis.CONNECTIONS and not x.target.remote:
+                skip = "no connections lead there"
+            cells.append(made.model_copy(update={"skip": skip}))
     live = [c for c in cells if c.skip is None]
     if not live:
         raise UsageError("nothing to measure with", base.label, cells[0].skip or "", "choose a workload that reads")

@@ -11,7 +11,7 @@ from strata.errors import InconclusiveError
 from strata.model.ends import CycleCost
 from strata.model.estimate import Estimate
 from strata.model.figures import Row, Table
-from strata.model.scale import Axis, Busy, ScaleAsk, ScalePoint, ScaleResult
+from strata.model.scale import Axis, Busy, ScaleAsk, ScaledTask, ScalePoint, ScaleResult
 
 
 def scale_table(path: Path, columns: Mapping[str, str], what_if: tuple[str, ...], worth: float) -> ScaleResult:
@@ -22,20 +22,38 @@ def scale_table(path: Path, columns: Mapping[str, str], what_if: tuple[str, ...]
     from strata.analyse.scaling.table import courses
 
     table = read_figures(path, columns)
-    found = tuple(courses(table))
-    if not found:
+    found, tasks = tuple(courses(table)), tuple(tasks_of(table))
+    if not found and not tasks:
         why = "no rows of it differ in their threads alone, three or more, with twice the load or more"
-        raise InconclusiveError("no sweep in", str(path), why, "columns threads and iops or rate make one")
+        hint = "columns threads and iops or rate make one; count.before and count.after with before and after: tasks"
+        raise InconclusiveError("no sweep in", str(path), why, hint)
     points = tuple(p for course in found for p in _points(table, course.name, course))
-    values = tuple(sorted({p.value for p in points}))
+    values = tuple(sorted({p.value for p in points})) or (1,)
     ask = ScaleAsk(
         axis=Axis.THREADS, values=values, budget_s=1.0, target=0.05, worth=worth, open_loop=False, what_if=what_if
     )  # fmt: skip
     curves, answers = answered(ask, tuple(c.name for c in found), points)
     return ScaleResult(
         where=str(path), ask=ask, layers=tuple(c.name for c in found), points=points, curves=curves, what_if=answers,
-        ended="read from a table",
+        tasks=tasks, ended="read from a table",
     )  # fmt: skip
+
+
+def tasks_of(table: Table) -> Iterator[ScaledTask]:
+    """Every figure before and after, with the part of it that scales."""
+    from strata.analyse.elasticity import answers
+
+    for one in answers(table):
+        low, high = sorted(min(max(p, 0.0), 1.0) for p in one.span)
+        part, k = min(max(one.part, 0.0), 1.0), one.factor
+        now = 1 - part + part / k
+        before, after = (one.row.figures.get(key) for key in ("before", "after"))
+        yield ScaledTask(
+            name=one.row.name, of=table.words.get("scaled", "of them"), factor=k, times=one.times,
+            before=None if before is None else before.base, after=None if after is None else after.base,
+            part=Estimate(value=part, low=min(low, part), high=max(high, part), n=2, unit="ratio"),
+            again=now / (1 - part + part / k**2), most=now / (1 - part) if part < 1 else None,
+        )  # fmt: skip
 
 
 def _points(table: Table, name: str, course: object) -> Iterator[ScalePoint]:

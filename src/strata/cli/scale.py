@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 class Swept(Bundle):
     """What grows, for how long, and what is asked of the curve."""
 
-    over: Annotated[str, typer.Option(help="What grows: iodepth, threads (numjobs), bs or range.")] = "iodepth"
+    over: Annotated[
+        str, typer.Option(help="What grows: iodepth, threads (numjobs), bs, range, connections or cores.")
+    ] = "iodepth"
     points: Annotated[
         str | None,
         typer.Option(help="Values to start with, e.g. 1,2,4,8 (default: doublings); more are added at the knee."),

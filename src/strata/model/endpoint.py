@@ -68,6 +68,14 @@ class Endpoint(WithPassword):
         """The same endpoint, reached from the network namespace at this path."""
         return self.model_copy(update={"netns": netns}) if self.remote else self
 
+    def over(self, connections: int) -> Endpoint:
+        """The same endpoint over so many connections, whatever its address asks for."""
+        parts = urlsplit(self.uri)
+        kept = [word for word in parts.query.split("&") if word and not word.startswith("connections=")]
+        query = "&".join([*kept, f"connections={connections}"])
+        uri = parts._replace(query=query).geturl()
+        return self.model_copy(update={"uri": uri, "connections": connections})
+
     @classmethod
     def parse(cls, uri: str) -> Endpoint:
         """Raises `UsageError` naming the scheme that was not understood."""

@@ -43,7 +43,7 @@ class Expect(Value):
     beside the verdict. ``iops``: random reads of 8 KiB at depth, I/Os per second. ``latency``: of one such read at
     depth 1, as text with its unit. ``bandwidth``: of large sequential reads, as text with its unit. `stated` says
     which measured workloads they are held against. ``members``: how many devices, as this machine has them, the
-    data is to lie on.
+    data is to lie on. ``copies``: how many copies of each byte are kept.
     """
 
     overhead_max: float | None = Field(default=None, ge=0, lt=1)
@@ -53,6 +53,7 @@ class Expect(Value):
     latency: str | None = sparse(None)
     bandwidth: str | None = sparse(None)
     members: int | None = sparse(None, ge=1, le=1024)
+    copies: int | None = sparse(None, ge=1, le=64)
 
     @field_validator("latency", mode="before")
     @classmethod

@@ -25,11 +25,14 @@ class Cell(Value):
     layer: str
     workload: Workload
     skip: str | None = None
+    at: tuple[str, int] | None = sparse(None)
+    """(axis, value) of a sweep that lets something else grow than the workload."""
 
     @property
     def key(self) -> str:
         """``<layer>/<workload key>``, unique within a plan."""
-        return f"{self.layer}/{self.workload.key}"
+        beside = "" if self.at is None else f"@{self.at[0]}={self.at[1]}"
+        return f"{self.layer}/{self.workload.key}{beside}"
 
 
 def round_words(number: int) -> str:

@@ -7,29 +7,60 @@ from typing import Any
 
 from pydantic import Field
 
-from strata.model.base import Value
+from strata.model.base import Value, sparse
 from strata.model.ends import CycleCost
 from strata.model.estimate import Estimate
 from strata.model.workload import Workload
 
 
-class Axis(StrEnum):
-    """What grows, in the word of the workload's option."""
+class Grows(StrEnum):
+    """What more of an axis is."""
 
-    IODEPTH = "iodepth"
-    THREADS = "threads"
-    BS = "bs"
-    RANGE = "range"
+    LOAD = "load"
+    """More I/Os in flight."""
+    SIZE = "size"
+    """More bytes."""
+    MEANS = "means"
+    """More of what the same I/Os go through."""
+
+
+class Axis(StrEnum):
+    """What grows: a word for ``--over``, what more of it is, the least and the most of its default values (None: what
+    there is), and what it is. An option of the workload, or what `strata.app.scale_plan.at_value` makes of it."""
+
+    IODEPTH = "iodepth", Grows.LOAD, 1, 128, "I/Os in flight per thread"
+    THREADS = "threads", Grows.LOAD, 1, 32, "threads, each with its own connection at a server"
+    BS = "bs", Grows.SIZE, 4096, 1 << 20, "block size; the curve is of bytes per second"
+    RANGE = "range", Grows.SIZE, 16 << 20, None, "working set, from the start of the data"
+    CONNECTIONS = "connections", Grows.MEANS, 1, 16, "connections to the server, with the same I/Os in flight"
+    CORES = "cores", Grows.MEANS, 1, None, "CPUs of this machine on which the threads of the load run"
+
+    grows: Grows
+    least: int
+    most: int | None
+    says: str
+
+    def __new__(cls, word: str, grows: Grows, least: int, most: int | None, says: str) -> Axis:
+        """With its columns."""
+        made = str.__new__(cls, word)
+        made._value_ = word
+        made.grows, made.least, made.most, made.says = grows, least, most, says
+        return made
 
     @property
     def load(self) -> bool:
         """Whether more of it is more I/Os in flight."""
-        return self in (Axis.IODEPTH, Axis.THREADS)
+        return self.grows is Grows.LOAD
 
     @property
     def size(self) -> bool:
         """Whether its values are bytes."""
-        return not self.load
+        return self.grows is Grows.SIZE
+
+    @property
+    def means(self) -> bool:
+        """Whether the workload stays the same, and what it goes through grows."""
+        return self.grows is Grows.MEANS
 
 
 class ScaleAsk(Value):
@@ -60,13 +91,15 @@ class Busy(Value):
     share: float
     servers: float | None = None
     demand_ns: Estimate | None = None
+    per_byte: float | None = sparse(None)
+    """Of a card: bytes that it sends for each byte of the application."""
 
 
 class ScalePoint(Value):
     """One value of the axis at one layer. ``outstanding``: I/Os in flight that were asked. Times in ns.
 
-    ``latency_ns`` by percentile; of a table also that of one end (``90.server``). Of a table ``workload`` is None, and
-    so is what it does not print.
+    ``latency_ns`` by percentile, also that of one end (``90.server``, ``mean.wire``) where the server told its times.
+    Of a table ``workload`` is None, and so is what it does not print.
     """
 
     layer: str
@@ -83,6 +116,8 @@ class ScalePoint(Value):
     cycles: tuple[CycleCost, ...] = ()
     busy: tuple[Busy, ...] = ()
     """The fullest first."""
+    rtt_ns: float | None = sparse(None)
+    """The least round trip of the connections to the server."""
 
 
 class OpenPoint(Value):
@@ -143,6 +178,24 @@ class WhatIf(Value):
     refused: str = ""
 
 
+class ScaledTask(Value):
+    """A duration or a rate before and after there was ``factor`` times as much of what ``of`` counts.
+
+    ``times``: how many times as fast it became. ``part``: the share of its time that scales; ``again`` and ``most``:
+    how many times as fast it becomes with as many times more, and with endlessly many; None: nothing bounds it.
+    """
+
+    name: str
+    before: float | None = None
+    after: float | None = None
+    of: str
+    factor: float
+    times: float
+    part: Estimate
+    again: float
+    most: float | None
+
+
 class ScaleResult(Value):
     """A sweep as it was measured, or as it was read from a table."""
 
@@ -156,6 +209,8 @@ class ScaleResult(Value):
     curves: tuple[ScaleCurve, ...]
     open_points: tuple[OpenPoint, ...] = ()
     what_if: tuple[WhatIf, ...] = ()
+    tasks: tuple[ScaledTask, ...] = sparse(())
+    """Of a table with figures before and after."""
     seconds: float = 0.0
     ended: str = ""
     remarks: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from strata import units
 from strata.model.estimate import Estimate
-from strata.model.scale import Axis, OpenPoint, ScaleCurve, ScalePoint, ScaleResult, WhatIf
+from strata.model.scale import Axis, OpenPoint, ScaleCurve, ScaledTask, ScalePoint, ScaleResult, WhatIf
 from strata.report import figures
 from strata.report.markdown import bullets, escape, gfm
 from strata.report.text_layout import Paint, clean, table, wrap
@@ -38,6 +38,11 @@ def scale_text(result: ScaleResult, width: int, color: bool = False) -> str:
             first, *more = what_if_lines(answer, result.ask.axis)
             out += ["", *paint.lines(wrap(f"WHAT IF {first}", width, "", "        "), "bold")]
             out += [line for text in more for line in wrap(text, width, "  ", "    ")]
+    if result.tasks:
+        head = task_head(result.tasks)
+        numeric = frozenset(range(1, len(head)))
+        lines = table(head, map(task_row, result.tasks), width, numeric=numeric, elastic=frozenset({0}))
+        out += ["", paint(lines[0], "dim"), *lines[1:], "", *wrap(TASKS, width, "  ", "  ")]
     for remark in result.remarks:
         out += ["", *wrap(remark, width)]
     return "\n".join(out)
@@ -45,6 +50,8 @@ def scale_text(result: ScaleResult, width: int, color: bool = False) -> str:
 
 def head_words(result: ScaleResult) -> str:
     """Where, over what, and how much was measured."""
+    if result.tasks and not result.points:
+        return f"{result.where} · {figures.plural(len(result.tasks), 'figure')} before and after"
     axis = result.ask.axis.value
     points = figures.plural(len(result.points), "point")
     label = ""
@@ -74,6 +81,10 @@ def point_rows(points: Sequence[ScalePoint], axis: Axis) -> tuple[list[str], lis
         columns.append((f"p{name}", [_time(p.latency_ns.get(name)) for p in points]))
     for end in ("server", "wire", "read", "write"):
         columns.append((f"p90 {end}", [_time(p.latency_ns.get(f"90.{end}")) for p in points]))
+    if not any("90.server" in p.latency_ns for p in points):
+        # A server that tells no percentiles has means.
+        for end in ("server", "wire"):
+            columns.append((f"mean {end}", [_time(p.latency_ns.get(f"mean.{end}")) for p in points]))
     columns += [("cycles/B", [cycles(p, "byte") for p in points]), ("cycles/IO", [cycles(p, "io") for p in points])]
     columns.append(("busiest", [busiest(p) for p in points]))
     shown = [(name, cells) for name, cells in columns if any(c not in ("", NONE) for c in cells)]
@@ -146,6 +157,28 @@ def amounts(e: Estimate) -> str:
     return f"{text} ({figures.amount(e.low, e.unit)} to {figures.amount(e.high, e.unit)})"
 
 
+TASKS = (
+    "The part that scales is what became shorter with more of them (Amdahl); the rest of the time stays, however many "
+    "there are."
+)
+
+
+def task_head(tasks: Sequence[ScaledTask]) -> list[str]:
+    """The head of the figures before and after."""
+    k, of = tasks[0].factor, tasks[0].of
+    return [f"with {k:g} times the {of}", "before", "after", "times as fast", "scales", f"{k:g}× again", "at most"]
+
+
+def task_row(task: ScaledTask) -> list[str]:
+    """One figure before and after: how much of it scales, and what more of them would bring."""
+    before, after = (NONE if v is None else units.significant(v, 4) for v in (task.before, task.after))
+    low, high = task.part.low, task.part.high
+    part = f"{100 * task.part.value:.0f} %"
+    part += "" if low is None or high is None else f" ({100 * low:.0f}–{100 * high:.0f})"
+    most = NONE if task.most is None else f"{task.most:.2f}×"
+    return [task.name, before, after, f"{task.times:.2f}×", part, f"{task.again:.2f}×", most]
+
+
 OPEN_HEAD = ("of the limit", "asked", "IOPS", "p50", "p90", "kept up")
 
 
@@ -179,6 +212,9 @@ def scale_markdown(result: ScaleResult) -> str:
             blocks.append(gfm(list(OPEN_HEAD), [[escape(c) for c in row] for row in opened], 0))
         answers = [" ".join(what_if_lines(a, result.ask.axis)) for a in result.what_if if a.layer == layer]
         blocks.append(bullets(f"What if {text}" for text in answers))
+    if result.tasks:
+        rows = [[escape(c) for c in task_row(t)] for t in result.tasks]
+        blocks += [gfm([escape(h) for h in task_head(result.tasks)], rows, 1), TASKS]
     blocks.append(bullets(result.remarks))
     host, made = result.environment.get("hostname"), result.created_unix_ns
     parts = [

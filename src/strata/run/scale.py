@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from strata.analyse.scaling.fitted import Fitted, LoadPoint, fitted
-from strata.analyse.scaling.result import closed, value_of
+from strata.analyse.scaling.result import closed, load_of, value_of
 from strata.analyse.stats import estimate
 from strata.model.plan import Cell, Plan, Step
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
 from strata.model.scale import ScaleAsk
-from strata.model.workload import OpenLoop, Workload
+from strata.model.workload import OpenLoop
 from strata.run.execute import (
     Commit,
     Committed,
@@ -48,11 +48,11 @@ OPEN_PART = 0.2
 """Of the budget, for the open loops."""
 OPEN_DEPTH = 256
 WRITTEN_UP = "byte bound reached: no more writing"
-WORKLOADS = Callable[[int], Workload]
+CELLS = Callable[[str, int], Cell]
 
 
 class Sweep:
-    """``workload`` gives that of a value of the axis; ``kept`` are the results of a resumed sweep.
+    """``cell`` gives that of a layer and a value of the axis; ``kept`` are the results of a resumed sweep.
 
     `plan` grows as points are added; whoever carries it out keeps it before it is measured.
     """
@@ -61,12 +61,12 @@ class Sweep:
         self,
         plan: Plan,
         ask: ScaleAsk,
-        workload: WORKLOADS,
+        cell: CELLS,
         kept: Sequence[CellResult],
         clock: Callable[[], float],
     ) -> None:
         self.plan, self.told = plan, Progress(phase=Phase.MEASURE)
-        self._ask, self._workload, self._clock = ask, workload, clock
+        self._ask, self._make, self._clock = ask, cell, clock
         self._results = [r for r in kept if not (r.result is not None and cut_short(r.result))]
         self._spent = sum(r.result.seconds + plan.ramp_s for r in self._results if r.result is not None)
         self._order = max((r.order for r in kept), default=-1) + 1
@@ -141,7 +141,7 @@ class Sweep:
         rounds, points = self._rounds, closed(self.plan)
         if missing := [c for c in points if not rounds[c.key]]:
             return self._ordered(missing, 0)
-        if self._ask.axis.load and self._add_bends(points):
+        if not self._ask.axis.size and self._add_bends(points):
             return self._ordered([c for c in closed(self.plan) if not rounds[c.key]], 0)
         few = [c for c in points if rounds[c.key] < ROUNDS and self._measured(c)]
         if few:
@@ -165,7 +165,7 @@ class Sweep:
         rng = random.Random(f"{self.plan.seed}/{number}")
         by: dict[str, list[Cell]] = {}
         for c in cells:
-            by.setdefault(c.workload.key, []).append(c)
+            by.setdefault(f"{c.workload.key} {c.at}", []).append(c)
         keys = list(by)
         rng.shuffle(keys)
         return [c for key in keys for c in rng.sample(by[key], len(by[key]))]
@@ -184,7 +184,7 @@ class Sweep:
         points = []
         for c in closed(self.plan):
             if c.layer == layer and (rates := self._rates(c)):
-                points.append(LoadPoint(float(c.workload.outstanding), sum(rates) / len(rates)))
+                points.append(LoadPoint(load_of(c, self._ask.axis), sum(rates) / len(rates)))
         found = fitted(points, draws=2)
         return found if isinstance(found, Fitted) else None
 
@@ -193,25 +193,21 @@ class Sweep:
         if any(c.key not in {s.cell for s in self.plan.steps} for c in points):
             # They were added before.
             return False
-        there = sorted({value_of(c.workload, self._ask.axis) for c in points})
+        there = sorted({value_of(c, self._ask.axis) for c in points})
         wanted: set[int] = set()
         for layer in self.plan.stack.layers:
             fit = self._fit(layer.name)
             knee = None if fit is None else fit.knee()
             if knee is None or not there:
                 continue
-            per = points[0].workload.outstanding / value_of(points[0].workload, self._ask.axis)
+            per = load_of(points[0], self._ask.axis) / value_of(points[0], self._ask.axis)
             for share in BENDS:
                 n = max(1, round(share * knee.value / per))
                 if there[0] < n < there[-1] and all(max(n / m, m / n) >= APART for m in (*there, *wanted)):
                     wanted.add(n)
         if not wanted:
             return False
-        cells = [
-            Cell(layer=layer.name, workload=self._workload(n))
-            for n in sorted(wanted)
-            for layer in self.plan.stack.layers
-        ]
+        cells = [self._make(layer.name, n) for n in sorted(wanted) for layer in self.plan.stack.layers]
         self.plan = self.plan.model_copy(update={"cells": (*self.plan.cells, *cells)})
         return True
 
@@ -232,7 +228,7 @@ class Sweep:
         if fit is None or most is None or fit.knee() is None:
             return []
         # A bound on I/Os in flight, so that arrivals beyond the limit do not pile up without end.
-        first = self._workload(self._ask.values[0])
+        first = self._make(layer, self._ask.values[0]).workload
         at = max(1, round(OPEN_DEPTH / first.threads))
         made = [
             first.model_copy(

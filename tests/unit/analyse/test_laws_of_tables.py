@@ -47,6 +47,11 @@ BROKEN: dict[str, str] = {
     "criterion": "role,layer,pattern,iops,order\n,a,r,100,\n,a,w,90,\n,b,r,100,\n,b,w,10,\nsaid,,,,r >= w\n",
     "multiplied": "# count.before = 4\n# count.after = 8\nrole,of,before,after,ratio\n,time,100,90,\nsaid,,,,2\n",
     "limit": "role,threads,iops,busy.server [%],limit\n,1,100,20,\n,2,180,40,\n,4,200,50,\nsaid,,,,server\n",
+    "controllers": "count.disks,count.controllers\n8,1\n",
+    "controller-cpu": "busy.controller [%]\n95\n",
+    "hit-share": "pattern,file,cache,caching,reached\nrand read,8G,4G,on,0.95\n",
+    "paths": "count.paths,count.nodes\n1,4\n",
+    "proportion": "# count.before = 4\n# count.after = 8\nof,before,after\nrate,1000,2600\n",
 }
 HOLDS: dict[str, tuple[str, ...]] = {
     "little": (
@@ -133,6 +138,20 @@ HOLDS: dict[str, tuple[str, ...]] = {
     "criterion": ("role,layer,pattern,iops,order\n,a,r,100,\n,a,w,90,\n,b,r,98,\n,b,w,88,\nsaid,,,,r >= w\n",),
     "multiplied": ("# count.before = 4\n# count.after = 8\nrole,of,before,after,ratio\n,time,100,52,\nsaid,,,,2\n",),
     "limit": ("role,threads,iops,busy.server [%],limit\n,1,100,20,\n,2,180,40,\n,4,200,99,\nsaid,,,,server\n",),
+    "controllers": (
+        "count.disks,count.controllers\n16,4\n2,2\n",
+        "count.disks,count.controllers,outstanding,count.queue\n4,4,256,64\n",
+    ),
+    "controller-cpu": ("busy.controller [%]\n60\n", "busy.controller [%],cores.controller,count.workers\n60,8,6\n"),
+    "hit-share": (
+        "pattern,file,cache,caching,reached\nrand read,8G,4G,on,0.52\n",
+        "pattern,file,cache,caching,reached\nrand read,8G,4G,on,0.5\nrand read,8G,4G,off,0.95\nseq read,8G,4G,on,1\n",
+    ),
+    "paths": ("count.paths,count.nodes\n4,4\n8,4\n",),
+    "proportion": (
+        "# count.before = 4\n# count.after = 8\nof,before,after\nrate,1000,2030\n",
+        "# count.before = 4\n# count.after = 8\nof,test,before,after\ntime,task,144,129\ntime,,10,2\nrate,,10,11\n",
+    ),
 }
 TABLE_LAWS = [law.name for law in laws() if law.table is not None]
 
@@ -233,3 +252,24 @@ def test_a_mean_lies_between_what_the_percentiles_add_up_to(mean: int, broken: b
 def test_figures_of_zero_and_beyond_all_measure_end_no_law(text: str) -> None:
     """Each of them did, or took the time of counting to 2^64."""
     assert ask(read_table(text, "t")).flags is not None
+
+
+def test_what_the_queues_of_controllers_do_not_take_waits_in_the_guest() -> None:
+    flags = found("count.disks,count.controllers,outstanding,count.queue\n4,4,512,64\n")
+    (one,) = [f for f in flags if f.law == "controllers"]
+    assert one.numbers["waiting"] == 256 and "50.0 % wait" in one.reason
+
+
+def test_processors_that_the_data_path_may_not_use_do_not_count() -> None:
+    flags = found("busy.controller [%],cores.controller,count.workers\n70,8,6\n")
+    assert [f.law for f in flags if f.law == "controller-cpu"] and "6 of 8" in flags[0].reason
+
+
+def test_a_cache_that_answers_more_than_it_holds_is_not_the_only_one() -> None:
+    (one,) = [f for f in found("pattern,file,cache,caching,reached\nrand read,8G,2G,on,0.3\n") if f.law == "hit-share"]
+    assert "another cache" in one.reason and one.numbers == {"hits": 0.7, "share": 0.25}
+
+
+def test_a_task_that_became_shorter_than_what_was_added_allows_is_told() -> None:
+    flags = found("# count.before = 4\n# count.after = 8\nof,test,before,after\ntime,task,100,30\n")
+    assert [f.law for f in flags] == ["proportion"]

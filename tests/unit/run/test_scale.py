@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from tests.unit.analyse.material import engine_result
 
+from strata.analyse.scaling.result import load_of, value_of
 from strata.app.options import Options
-from strata.app.scale_plan import at_value, scale_plan
+from strata.app.scale_plan import cell_at, check_base, placed_at, scale_plan, usable
+from strata.errors import UsageError
 from strata.model.plan import Plan
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
@@ -60,7 +63,7 @@ def carried(
 ) -> tuple[Sweep, list[CellResult], RunStatus]:  # fmt: skip
     plan, clock = plan_for(ask, *layers), Clock()
     done: list[CellResult] = []
-    sweep = Sweep(plan, ask, lambda v: at_value(base(), ask.axis, v), done, clock)
+    sweep = Sweep(plan, ask, partial(cell_at, base(), ask.axis), done, clock)
 
     def measure(step: object, cell: object) -> CellResult:
         seconds = plan.ramp_s + plan.runtime_s
@@ -134,7 +137,7 @@ def test_a_stopped_sweep_goes_on_to_the_same_points(after: int) -> None:
     whole, all_of_it, _ = carried(ask_for(), capped)
     cut, part, status = carried(ask_for(), capped, stop_after=after)
     assert status is RunStatus.STOPPED and len(part) == after
-    resumed = Sweep(cut.plan, ask_for(), lambda v: at_value(base(), Axis.IODEPTH, v), part, Clock())
+    resumed = Sweep(cut.plan, ask_for(), partial(cell_at, base(), Axis.IODEPTH), part, Clock())
     rest: list[CellResult] = []
     execute(
         resumed,
@@ -153,3 +156,33 @@ def closed_of(results: list[CellResult]) -> set[str]:
 
 def test_doublings_end_at_what_was_asked() -> None:
     assert ladder(1, 100) == (1, 2, 4, 8, 16, 32, 64, 100) and ladder(4, 4) == (4,)
+
+
+def over(axis: Axis, values: tuple[int, ...], endpoint: str, **words: object) -> Plan:
+    where = Stack.model_validate({"name": "s", "layers": [{"name": "x", "endpoint": endpoint}]})
+    ask = ask_for(axis=axis, values=values)
+    workload = workload_from_words("randread", "4k", **words)  # type: ignore[arg-type]
+    check_base(workload, ask)
+    return scale_plan(where, ask, workload, Options(), "20261125-000000-0000", 1 << 30, writable=False)
+
+
+def test_connections_grow_beside_a_workload_that_stays_the_same() -> None:
+    plan = over(Axis.CONNECTIONS, (1, 2, 4), "nbd://h/e?connections=8", iodepth=32)
+    assert [c.at for c in plan.cells] == [("connections", 1), ("connections", 2), ("connections", 4)]
+    assert len({c.key for c in plan.cells}) == 3 and len({c.workload.key for c in plan.cells}) == 1
+    assert [value_of(c, Axis.CONNECTIONS) for c in plan.cells] == [load_of(c, Axis.CONNECTIONS) for c in plan.cells]
+    address = plan.stack.layers[0].target.over(2)
+    assert (address.uri, address.connections) == ("nbd://h/e?connections=2", 2)
+    with pytest.raises(UsageError, match="no connections lead there"):
+        over(Axis.CONNECTIONS, (1, 2), "file:/nowhere", iodepth=32)
+    with pytest.raises(UsageError, match="as many I/Os in flight"):
+        over(Axis.CONNECTIONS, (1, 2), "nbd://h/e")
+
+
+def test_cores_are_those_that_the_threads_of_the_load_run_on() -> None:
+    (cell,) = over(Axis.CORES, (1,), "file:/nowhere").cells
+    placed = placed_at(cell, None)
+    assert placed is not None and placed.cpus == usable()[:1]
+    assert placed_at(cell.model_copy(update={"at": None}), None) is None
+    with pytest.raises(UsageError, match="do not run on 2 CPUs"):
+        over(Axis.CORES, (1, 2), "file:/nowhere")

@@ -7,31 +7,52 @@ looked at is said beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from strata import units
 from strata.analyse import counters
 from strata.analyse.stats import estimate
 from strata.model.analysis import CellSummary
 from strata.model.estimate import Estimate
-from strata.model.resources import NS, Resources
+from strata.model.resources import NS, Card, Quota, Resources
 from strata.model.result import CellResult
 from strata.model.scale import Busy, Saturated, ScalePoint
 
 FULL = 0.9
+QUEUED = 16 * units.KIB
+"""Bytes that wait before a card, mean: with less it is idle again and again."""
 HELD_BACK = 0.5
 """Of the periods of a CPU quota: held back in half of them, it is used up whenever there is work."""
 GENERATOR = "generator"
 DEVICE = "device"
 CORES = "cores"
+CARD = "card"
 OURS = 0.5
 """Of the use of a node's CPUs, from which on the I/Os fill them and not others."""
 
 
-def busy_of(summary: CellSummary, rounds: Sequence[CellResult], ceiling: float | None) -> tuple[Busy, ...]:
-    """The fullest first. ``ceiling``: IOPS of the load generator alone with this workload."""
+def capacities(every: Iterable[Resources]) -> dict[str, float]:
+    """What the resources that were used up at any point give then: bytes per second of a card, CPUs of a quota.
+
+    Neither says by itself how much there is; held back all the time, it gives what it has.
+    """
+    most: dict[str, float] = {}
+    for one in every:
+        full = [(_card(c), c.most) for c in one.cards if (c.held or 0.0) > 0 and (c.waiting or 0.0) >= QUEUED]
+        for q in one.quotas:
+            if q.share >= HELD_BACK and (cores := _server_cores(one, q.node, q.process)):
+                full.append((_quota(q), cores))
+        for name, amount in full:
+            most[name] = max(most.get(name, 0.0), amount)
+    return most
+
+
+def busy_of(
+    summary: CellSummary, rounds: Sequence[CellResult], ceiling: float | None, most: Mapping[str, float] | None = None
+) -> tuple[Busy, ...]:
+    """The fullest first. ``ceiling``: IOPS of the load generator alone with this workload; ``most``: `capacities`."""
     each = [Resources(counters.readings(r), _iops(r), 1.0) for r in rounds if _iops(r) > 0]
-    found = [*_all(summary.resources, each)]
+    found = [*_all(summary.resources, each, most or {})]
     if ceiling:
         found.append(Busy(name=GENERATOR, of="the load generator's own ceiling", share=summary.iops.value / ceiling))
     return tuple(sorted(found, key=lambda b: -b.share))
@@ -41,7 +62,7 @@ def _iops(r: CellResult) -> float:
     return 0.0 if r.result is None else r.result.iops
 
 
-def _all(whole: Resources, each: Sequence[Resources]) -> Iterator[Busy]:
+def _all(whole: Resources, each: Sequence[Resources], most: Mapping[str, float]) -> Iterator[Busy]:
     for p in whole.processors:
         at = "" if p.node is None else f"@{p.node}"
         of = f"the CPUs of {p.node}" if p.node else "this machine's CPUs"
@@ -55,12 +76,23 @@ def _all(whole: Resources, each: Sequence[Resources]) -> Iterator[Busy]:
             of = f"the busiest thread of {s.name}"
             yield Busy(name=_server(s.name), of=of, share=s.busiest_thread, servers=1.0, demand_ns=_demand(same))
     for quota in whole.quotas:
-        # A share of periods, not of time: full where it is held back whenever it has work.
         of = f"the CPU quota of {quota.where}"
-        share = min(1.0, quota.share / HELD_BACK * FULL)
         same = [_cores(one, quota.node, quota.process) for one in each]
-        servers = next((s.cores for s in whole.servers if (s.node, s.name) == (quota.node, quota.process)), None)
-        yield Busy(name="quota", of=of, share=share, servers=servers, demand_ns=_demand(same))
+        cores, amount = _server_cores(whole, quota.node, quota.process), most.get(_quota(quota))
+        if cores is not None and amount:
+            share = min(1.0, cores / amount)
+            yield Busy(name=_quota(quota), of=of, share=share, servers=amount, demand_ns=_demand(same))
+            continue
+        # A share of periods, not of time: full where it is held back whenever it has work.
+        share = min(1.0, quota.share / HELD_BACK * FULL)
+        yield Busy(name=_quota(quota), of=of, share=share, servers=None, demand_ns=_demand(same))
+    for card in whole.cards:
+        if amount := most.get(_card(card)):
+            asked = [c.most / amount / one.iops * NS for one in each for c in one.cards if _card(c) == _card(card)]
+            yield Busy(
+                name=_card(card), of=f"the card {card.name}", share=min(1.0, card.most / amount), servers=1.0,
+                demand_ns=_demand(asked), per_byte=card.sent_per_byte,
+            )  # fmt: skip
     for disk in whole.disks:
         if disk.busy is not None and disk.busy > 0.01:
             same = [d.demand_ns for one in each for d in one.disks if d.name == disk.name]
@@ -72,6 +104,18 @@ def _of_others(b: Busy, iops: float, ours: Mapping[str, float]) -> bool:
     if not b.name.startswith(CORES) or b.servers is None:
         return False
     return ours.get(b.name, 0.0) * iops / b.servers < OURS * b.share
+
+
+def _card(card: Card) -> str:
+    return f"{CARD}@{card.name.replace(' ', '-')}"
+
+
+def _quota(quota: Quota) -> str:
+    return "quota" if quota.process is None else f"quota@{quota.process}"
+
+
+def _server_cores(one: Resources, node: str | None, name: str | None) -> float | None:
+    return next((s.cores for s in one.servers if (s.node, s.name) == (node, name)), None)
 
 
 def _server(name: str) -> str:

@@ -3,43 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 import numpy as np
 
-from strata import units
-from strata.analyse.scaling import whatif
-from strata.analyse.scaling.busy import busy_of, saturated
+from strata.analyse.scaling.asked import Around, around, what_if
+from strata.analyse.scaling.busy import busy_of, capacities, saturated
+from strata.analyse.scaling.demands import demands_of
 from strata.analyse.scaling.fitted import Fitted, LoadPoint, NoCurve, fitted
-from strata.analyse.scaling.network import Network
 from strata.analyse.scaling.plateau import Plateau
 from strata.analyse.scaling.usl import Usl
-from strata.analyse.scaling.whatif import Demand, Demands
-from strata.analyse.series.longrun import Floats
 from strata.analyse.stats import estimate
 from strata.analyse.summary import cell_summary
 from strata.model import histogram
-from strata.model.analysis import Generator
+from strata.model.analysis import CellSummary, Generator
 from strata.model.estimate import Estimate
 from strata.model.percentiles import supported
 from strata.model.plan import Cell, Plan
 from strata.model.result import CellResult
 from strata.model.scale import Axis, OpenPoint, ScaleAsk, ScaleCurve, ScalePoint, ScaleResult, WhatIf
-from strata.model.workload import OpenLoop, Workload
+from strata.model.stack import Stack
+from strata.model.workload import OpenLoop
 
 SHOWN = ("50", "90", "99", "99.9")
 KEPT_UP = 0.98
 BAND = 60
-LEAST_POINTS, TOLD = 4, 3.0
-"""Points of a demand at least, and standard errors that its slope has to lie above nothing."""
 EDGE = 1.96
 """Standard errors from a value to the end of its interval of 95 %."""
 
 
-def value_of(workload: Workload, axis: Axis) -> int:
-    """Where a workload lies on the axis."""
+def value_of(cell: Cell, axis: Axis) -> int:
+    """Where a cell lies on the axis."""
+    workload = cell.workload
+    if cell.at is not None:
+        return cell.at[1]
     if axis is Axis.RANGE:
         return workload.range.length or 0 if workload.range is not None else 0
     return {Axis.IODEPTH: workload.arrival.iodepth, Axis.THREADS: workload.threads, Axis.BS: workload.bs}[axis]
+
+
+def load_of(cell: Cell, axis: Axis) -> float:
+    """What the curve is drawn over: I/Os in flight, or the value itself."""
+    return float(cell.workload.outstanding if axis.load else value_of(cell, axis))
 
 
 def closed(plan: Plan) -> tuple[Cell, ...]:
@@ -53,34 +58,62 @@ def points_of(
     """Every closed-loop cell that gave I/Os, by layer and value."""
     by: dict[str, list[CellResult]] = {}
     for r in results:
-        by.setdefault(r.cell, []).append(r)
+        if r.error is None and r.result is not None:
+            by.setdefault(r.cell, []).append(r)
+    summaries = {c.key: cell_summary(c.layer, c.workload, by.get(c.key, [])) for c in closed(plan)}
+    most = {
+        layer.name: capacities(s.resources for s in summaries.values() if s is not None and s.layer == layer.name)
+        for layer in plan.stack.layers
+    }
     found = []
     for cell in closed(plan):
-        rounds = by.get(cell.key, [])
-        good = [r for r in rounds if r.error is None and r.result is not None]
-        summary = cell_summary(cell.layer, cell.workload, good)
+        good, summary = by.get(cell.key, []), summaries[cell.key]
         if summary is None:
             continue
         ceiling = None if generator is None else generator.iops.get(cell.workload.key)
         found.append(
             ScalePoint(
                 layer=cell.layer,
-                value=value_of(cell.workload, axis),
+                value=value_of(cell, axis),
                 outstanding=cell.workload.outstanding,
                 workload=cell.workload,
                 iops=summary.iops,
                 bytes_per_second=summary.bytes_per_second,
                 mean_ns=summary.mean_ns,
-                latency_ns={p: e for p, e in summary.latency_ns.items() if p in SHOWN},
+                latency_ns={p: e for p, e in summary.latency_ns.items() if p in SHOWN} | _at_ends(summary),
                 rounds=summary.rounds,
                 ios=summary.ios,
                 seconds=sum(r.result.seconds for r in good if r.result is not None),
                 cycles=summary.cycles,
-                busy=busy_of(summary, good, ceiling),
+                busy=busy_of(summary, good, ceiling, most[cell.layer]),
+                rtt_ns=_round_trip(plan, cell.layer, summary),
             )
         )
     order = [layer.name for layer in plan.stack.layers]
     return tuple(sorted(found, key=lambda p: (order.index(p.layer), p.value)))
+
+
+def _at_ends(summary: CellSummary) -> dict[str, Estimate]:
+    """What the server and the wire took, ``90.server`` and ``mean.wire``: of the means a sum, of percentiles none.
+
+    Of reads and writes together each has its own: ``mean.read.server``.
+    """
+    found = {}
+    both = len({s.direction for s in summary.splits}) > 1
+    for one in summary.splits:
+        of = f"{one.direction}." if both else ""
+        found |= {f"mean.{of}server": one.server_ns, f"mean.{of}wire": one.wire_ns}
+        for p in one.percentiles:
+            if p.percentile == "90":
+                found |= {f"90.{of}server": p.server_ns, f"90.{of}wire": p.difference_ns}
+    return found
+
+
+def _round_trip(plan: Plan, layer: str, summary: CellSummary) -> float | None:
+    """To the server of the layer, as the client's connections saw it at the least."""
+    host = urlsplit(plan.stack.layer(layer).endpoint).hostname
+    mine = [p.least_rtt_ns for p in summary.resources.paths if p.end == "client" and host and p.peer.startswith(host)]
+    return max((ns for ns in mine if ns is not None), default=None)
 
 
 def open_points(plan: Plan, results: Sequence[CellResult], limits: dict[str, float]) -> tuple[OpenPoint, ...]:
@@ -109,13 +142,13 @@ def open_points(plan: Plan, results: Sequence[CellResult], limits: dict[str, flo
 
 
 def load_points(points: Sequence[ScalePoint], axis: Axis) -> list[LoadPoint]:
-    """As the fit takes them: I/Os in flight and IOPS; where the block size grows, it and bytes per second."""
+    """As the fit takes them: I/Os in flight and IOPS; of what is no load its value, of block sizes bytes per second."""
     found = []
     for p in points:
         rate = p.bytes_per_second if axis is Axis.BS and p.bytes_per_second is not None else p.iops
         half = rate.half_width
         error = 0.0 if half is None or rate.value <= 0 else half / rate.value / EDGE
-        found.append(LoadPoint(float(p.value if axis is Axis.BS else p.outstanding), rate.value, error))
+        found.append(LoadPoint(float(p.outstanding if axis.load else p.value), rate.value, error))
     return found
 
 
@@ -166,7 +199,7 @@ def _parameters(found: Fitted) -> dict[str, float]:
 
 def _per(points: Sequence[ScalePoint], axis: Axis) -> float:
     """I/Os in flight of one unit of the axis."""
-    return 1.0 if axis is Axis.BS else points[0].outstanding / points[0].value
+    return points[0].outstanding / points[0].value if axis.load else 1.0
 
 
 def _scaled(e: Estimate | None, per: float) -> Estimate | None:
@@ -176,110 +209,17 @@ def _scaled(e: Estimate | None, per: float) -> Estimate | None:
     return e.model_copy(update={"value": e.value / per, "low": low, "high": high})
 
 
-def demands_of(points: Sequence[ScalePoint]) -> Demands:
-    """What each I/O asks of every counted resource: the slope of its use over the rate, of all points.
-
-    What a resource does for others, or at rest, is the use at a rate of nothing: it takes away from what there is, and
-    is no demand. A resource whose use does not follow the rate has none that could be told.
-    """
-    each = []
-    for name in dict.fromkeys(b.name for p in points for b in p.busy if b.servers and b.demand_ns is not None):
-        used = [
-            (p.iops.value, b.share * (b.servers or 0.0), b.servers or 0.0)
-            for p in points
-            for b in p.busy
-            if b.name == name
-        ]
-        x, y, servers = (np.array(column) for column in zip(*used, strict=True))
-        found = _slope(x, y)
-        if found is not None:
-            slope, error, rest = found
-            # Never more than a twentieth less than what was seen at work: the line is not the counter.
-            least = max(float(servers[-1]) - max(rest, 0.0), 0.95 * float((y - max(rest, 0.0)).max()), 1e-6)
-            each.append(Demand(name, slope, least, error))
-    return Demands(tuple(each))
-
-
-def _slope(x: Floats, y: Floats) -> tuple[float, float, float] | None:
-    """(slope, its standard error as a share, use at rest); None where it is not clearly above nothing."""
-    if len(x) < LEAST_POINTS or float(np.ptp(x)) <= 0:
-        return None
-    middle = x - x.mean()
-    slope = float(middle @ y / (middle @ middle))
-    rest = float(y.mean() - slope * x.mean())
-    left = y - slope * x - rest
-    error = float(np.sqrt(left @ left / (len(x) - 2) / (middle @ middle)))
-    return (slope, error / slope, rest) if slope > TOLD * error else None
-
-
-def what_if(asked: str, layer: str, points: Sequence[ScalePoint], ask: ScaleAsk, found: Fitted | NoCurve) -> WhatIf:
-    """One change at one layer: ``NAME=VALUE``, where VALUE is an amount or ``2x``; ``@N`` behind it: at that value of
-    the axis, and not at the largest that was measured."""
-    name, _, text = asked.partition("=")
-    text, _, place = text.partition("@")
-    name = name.strip().lower()
-    if isinstance(found, NoCurve):
-        return WhatIf(asked=asked, layer=layer, refused=f"there is no curve to predict from: {found.why}")
-    if not ask.axis.load:
-        return WhatIf(asked=asked, layer=layer, refused=f"a sweep over {ask.axis.value} has no load to predict from")
-    per, last = _per(points, ask.axis), points[-1]
-    at = float(place) * per if place else float(last.outstanding)
-    if name == ask.axis.value:
-        value = _amount(text, float(last.value))
-        made = whatif.at_load(found, value * per, at)
-        rests = f"the curve over {ask.axis.value}, {found.form.value}, rms {units.percent(found.rms)}"
-        rests += f"; {value:g} was not measured and lies beyond the largest value" if made.beyond else ""
-        return _told(asked, layer, made, per, rests)
-    demands = demands_of(points)
-    network = whatif.network_of(found, demands)
-    known = {s.name: s.servers for s in network.stations} | {whatif.DELAY: None}
-    if name not in known:
-        return WhatIf(asked=asked, layer=layer, refused=f"{name} has no measured demand here: {', '.join(known)} have")
-    factor = _factor(name, text, network, demands)
-    made = whatif.with_change(found, demands, name, factor, at)
-    each = [f"{d.name} {units.duration(d.seconds * 1e9)} on {d.servers:g}" for d in demands.each]
-    if any(s.name == whatif.LIMIT for s in network.stations):
-        each.append(f"a limit of {units.count(network.most)} IOPS that no counter names")
-    rests = f"demands of an I/O over all points: {'; '.join(each)}; "
-    rests += f"and {units.duration(network.delay * 1e9)} in which it waits for nobody"
-    if made.beyond and factor > 1:
-        rests += f". Then {made.full} is full first; what was never near its limit may be full earlier"
-    return _told(asked, layer, made, per, rests)
-
-
-def _told(asked: str, layer: str, made: whatif.ChangeGain, per: float, rests: str) -> WhatIf:
-    return WhatIf(
-        asked=asked, layer=layer, load=made.load / per, now=made.now, rate=made.rate, gain=made.gain, rests_on=rests
-    )
-
-
-def _factor(name: str, text: str, network: Network, demands: Demands) -> float:
-    """How many times as much of it ``text`` asks for: ``2x``, or an amount in the resource's own unit."""
-    if text.strip().endswith("x"):
-        return _amount(text, 1.0)
-    if name == whatif.DELAY:
-        return units.parse_duration_ns(text) / 1e9 / max(network.delay, 1e-12)
-    amount = _amount(text, 1.0)
-    if name == whatif.LIMIT:
-        return amount / network.most
-    return amount / next(d.servers for d in demands.each if d.name == name)
-
-
-def _amount(text: str, of: float) -> float:
-    text = text.strip().lower()
-    return float(text[:-1]) * of if text.endswith("x") else float(text)
-
-
 def answered(
-    ask: ScaleAsk, layers: Sequence[str], points: Sequence[ScalePoint]
+    ask: ScaleAsk, layers: Sequence[str], points: Sequence[ScalePoint], stack: Stack | None = None
 ) -> tuple[tuple[ScaleCurve, ...], tuple[WhatIf, ...]]:
-    """The curve of each layer, and every prediction that was asked."""
+    """The curve of each layer, and every prediction that was asked. ``stack``: what is known of the layers."""
+    mine = {layer: [p for p in points if p.layer == layer] for layer in layers}
+    fits = {layer: fit_of(some, ask.axis) for layer, some in mine.items()}
     curves, answers = [], []
-    for layer in layers:
-        mine = [p for p in points if p.layer == layer]
-        found = fit_of(mine, ask.axis)
-        curves.append(curve_of(layer, mine, ask, found))
-        answers += [what_if(asked, layer, mine, ask, found) for asked in ask.what_if]
+    for layer, some in mine.items():
+        curves.append(curve_of(layer, some, ask, fits[layer]))
+        beside = Around() if stack is None else around(stack, layer, fits)
+        answers += [what_if(a, layer, some, ask, fits[layer], _per(some, ask.axis), beside) for a in ask.what_if]
     return tuple(curves), tuple(answers)
 
 
@@ -287,7 +227,7 @@ def result_of(plan: Plan, ask: ScaleAsk, results: Sequence[CellResult], generato
     """Points, curves and predictions of a sweep; where and when it was measured is not in it yet."""
     points = points_of(plan, ask.axis, results, generator)
     layers = tuple(layer.name for layer in plan.stack.layers if any(p.layer == layer.name for p in points))
-    curves, answers = answered(ask, layers, points)
+    curves, answers = answered(ask, layers, points, plan.stack)
     limits = {c.layer: c.limit.value for c in curves if c.limit is not None}
     return ScaleResult(
         where=plan.stack.name,

@@ -12,18 +12,20 @@ most there is. Both are said with it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from strata.analyse.scaling.beneath import windowed
 from strata.analyse.scaling.fitted import Fitted
 from strata.analyse.scaling.network import Network, QueueStation
 from strata.analyse.scaling.plateau import Plateau
 from strata.model.estimate import Estimate
 
-LIMIT, DELAY = "limit", "delay"
-"""The station that no counter names, and the time in which an I/O waits for nobody."""
+LIMIT, DELAY, RTT = "limit", "delay", "rtt"
+"""The station that no counter names, the time in which an I/O waits for nobody, and the round trip in it."""
+BELOW = "the layer below"
 FULL = 0.9
 """Utilisation from which a station is taken to be what limits."""
 DRAWS_IT = 0.10
@@ -41,6 +43,8 @@ class Demand:
     seconds: float
     servers: float
     error: float = 0.0
+    per_byte: float = 0.0
+    """Of a card: bytes that it sends for each byte of the application."""
 
     def used(self, rate: float) -> float:
         """Share of the time it is at work."""
@@ -53,6 +57,11 @@ class Demands:
 
     each: tuple[Demand, ...] = ()
     apart: Mapping[str, float] = field(default_factory=dict)
+
+    def named(self, name: str) -> tuple[Demand, ...]:
+        """That of the name; else all of its kind: ``cards`` and ``card`` are every ``card@…``."""
+        exact = tuple(d for d in self.each if d.name == name)
+        return exact or tuple(d for d in self.each if d.name.partition("@")[0] == name.removesuffix("s"))
 
 
 @dataclass(frozen=True)
@@ -68,11 +77,14 @@ class ChangeGain:
     """Whether it lies where nothing was measured: the network's limit moved past what was seen."""
 
 
-def network_of(fitted: Fitted, demands: Demands, *, budget: bool = False) -> Network:
+def network_of(
+    fitted: Fitted, demands: Demands, *, budget: bool = False, below: float | None = None
+) -> Network:  # fmt: skip
     """The stations of the demands; where none of them is full at the most of the curve, one more that is.
 
-    ``budget``: that one takes no time of an I/O while it lasts (a cap on I/Os per second, one server of many);
-    otherwise each I/O passes it (one at a time). A curve alone does not tell which of both it is.
+    ``below``: I/Os per second of the layer below, where that is not what limits now. ``budget``: that one takes no
+    time of an I/O while it lasts (a cap on I/Os per second, one server of many); otherwise each I/O passes it (one at
+    a time). A curve alone does not tell which of both it is.
     """
     most = fitted.curve.most or fitted.curve.rate(fitted.most_load)
     alone = 1 / fitted.curve.first
@@ -82,18 +94,21 @@ def network_of(fitted: Fitted, demands: Demands, *, budget: bool = False) -> Net
         takes = NO_TIME if budget else min(1 / most, max(rest, NO_TIME))
         stations.append(QueueStation(LIMIT, takes, most * takes))
         rest -= takes
+    if below is not None and below > most:
+        stations.append(QueueStation(BELOW, NO_TIME, below * NO_TIME))
     return Network(tuple(stations), max(0.0, rest))
 
 
-def changed(network: Network, name: str, factor: float, apart: Mapping[str, float]) -> Network:
+def changed(network: Network, name: str, factor: float, demands: Demands) -> Network:
     """With so many times as much of a resource: servers of a station, seconds of a delay. Raises `KeyError`."""
     if name == DELAY:
         return replace(network, delay=network.delay * factor)
-    if name in apart:
-        return replace(network, delay=max(0.0, network.delay + apart[name] * (factor - 1)))
-    if name not in {s.name for s in network.stations}:
+    if name in demands.apart:
+        return replace(network, delay=max(0.0, network.delay + demands.apart[name] * (factor - 1)))
+    meant = {name, *(d.name for d in demands.named(name))}
+    if meant.isdisjoint(s.name for s in network.stations):
         raise KeyError(name)
-    stations = tuple(_more(s, factor) if s.name == name else s for s in network.stations)
+    stations = tuple(_more(s, factor) if s.name in meant else s for s in network.stations)
     return replace(network, stations=stations)
 
 
@@ -109,45 +124,84 @@ def at_load(fitted: Fitted, load: float, now: float) -> ChangeGain:
     rate, before = fitted.at(load), fitted.at(now)
     gain = fitted.over(lambda c: c.rate(load) / c.rate(now), "ratio")
     assert gain is not None, "a curve has a rate everywhere"
-    return ChangeGain(load, before, _wider(rate), _wider(gain), None, load > fitted.most_load)
+    return ChangeGain(load, before, wider(rate), wider(gain), None, load > fitted.most_load)
 
 
-def with_change(fitted: Fitted, demands: Demands, name: str, factor: float, load: float, seed: int = 1) -> ChangeGain:
-    """So many times as much of one resource, at ``load``. Raises `KeyError` for one that has no demand."""
+def with_change(
+    fitted: Fitted, demands: Demands, name: str, factor: float, load: float, *, below: Fitted | None = None,
+    budgets: Sequence[bool] = (False, True), seed: int = 1,
+) -> ChangeGain:  # fmt: skip
+    """So many times as much of one resource, at ``load``. ``below``: the curve of the layer below, which bounds it.
+    ``budgets``: what the limit that no counter names may be. Raises `KeyError` for a name that has no demand."""
+    return told(fitted, load, *_both(fitted, demands, lambda _: demands, name, factor, load, below, budgets, seed))
+
+
+def with_demands(
+    fitted: Fitted, demands: Demands, after: Callable[[Demands], Demands], load: float, *, below: Fitted | None = None,
+    seed: int = 1,
+) -> ChangeGain:  # fmt: skip
+    """With I/Os that ask something else of the resources than they did."""
+    return told(fitted, load, *_both(fitted, demands, after, DELAY, 1.0, load, below, (False, True), seed))
+
+
+def _both(
+    fitted: Fitted, demands: Demands, other: Callable[[Demands], Demands], name: str, factor: float, load: float,
+    below: Fitted | None, budgets: Sequence[bool], seed: int,
+) -> tuple[list[float], list[float], Network, bool]:  # fmt: skip
+    """(gains, what else the points leave open, the network afterwards, whether it lies beyond what was seen)."""
     rng = np.random.default_rng(seed)
-    gains, exact, after = [], [], None
-    for budget in (False, True):
-        before = network_of(fitted, demands, budget=budget)
-        after = changed(before, name, factor, demands.apart)
+    gains, open_, after = [], [], None
+    most = fitted.curve.most or math.inf
+    under = _under(fitted, below)
+    for budget in budgets:
+        before = network_of(fitted, demands, budget=budget, below=under)
+        after = _after(before, demands, other, name, factor)
         gains.append(_moved(fitted, before, after, load))
         if _draws(fitted, before):
-            exact.append(after.exact(load) / before.exact(load))
-    assert after is not None, "both were asked"
-    value = math.sqrt(gains[0] * gains[1])
-    ends = [*gains, *exact, *_drawn(fitted, demands, name, factor, load, rng)]
-    gain = _wider(Estimate(value=value, low=min(ends), high=max(ends), n=len(fitted.points), unit="ratio"))
+            open_.append(after.exact(load) / before.exact(load))
+    found = []
+    for i, curve in enumerate(fitted.draws):
+        each = tuple(replace(d, seconds=d.seconds * math.exp(d.error * rng.standard_normal())) for d in demands.each)
+        one, drawn = replace(fitted, curve=curve), replace(demands, each=each)
+        before = network_of(one, drawn, budget=budgets[i % len(budgets)], below=under)
+        try:
+            found.append(_moved(one, before, _after(before, drawn, other, name, factor), load))
+        except KeyError:
+            # In this draw another resource is full, and what was asked for is not there.
+            continue
+    assert after is not None, "one was asked at least"
+    ends = [float(q) for q in np.quantile(found, [0.025, 0.975])] if found else []
+    return gains, [*open_, *ends], after, after.most > 1.05 * most
+
+
+def _after(
+    before: Network, demands: Demands, other: Callable[[Demands], Demands], name: str, factor: float
+) -> Network:  # fmt: skip
+    then = {d.name: d.seconds for d in other(demands).each}
+    stations = tuple(replace(s, demand=then.get(s.name, s.demand)) for s in before.stations)
+    return changed(replace(before, stations=stations), name, factor, demands)
+
+
+def _under(fitted: Fitted, below: Fitted | None) -> float | None:
+    if below is None or below.curve.most is None or not windowed(fitted.curve, below.curve):
+        return None
+    return below.curve.most
+
+
+def told(
+    fitted: Fitted, load: float, gains: Sequence[float], open_: Sequence[float], after: Network | None = None,
+    beyond: bool = True,
+) -> ChangeGain:  # fmt: skip
+    """The gain between ``gains``, with all that is left open in its interval."""
+    value = math.exp(sum(map(math.log, gains)) / len(gains))
+    ends = [*gains, *open_]
+    gain = wider(Estimate(value=value, low=min(ends), high=max(ends), n=len(fitted.points), unit="ratio"))
     now = fitted.at(load)
     assert gain.low is not None and gain.high is not None
     rate = Estimate(
         value=now.value * value, low=now.value * gain.low, high=now.value * gain.high, n=gain.n, unit="IOPS"
     )
-    most = fitted.curve.most or math.inf
-    return ChangeGain(load, now, rate, gain, after.fullest, after.most > 1.05 * most)
-
-
-def _drawn(
-    fitted: Fitted, demands: Demands, name: str, factor: float, load: float, rng: np.random.Generator
-) -> tuple[float, float]:
-    """The gain with what curve and demands leave open, 95 % of it."""
-    found = []
-    for i, curve in enumerate(fitted.draws):
-        each = tuple(replace(d, seconds=d.seconds * math.exp(d.error * rng.standard_normal())) for d in demands.each)
-        one = replace(fitted, curve=curve)
-        before = network_of(one, replace(demands, each=each), budget=bool(i % 2))
-        if name in {s.name for s in before.stations} | {DELAY, *demands.apart}:
-            found.append(_moved(one, before, changed(before, name, factor, demands.apart), load))
-    low, high = np.quantile(found, [0.025, 0.975])
-    return float(low), float(high)
+    return ChangeGain(load, now, rate, gain, None if after is None else after.fullest, beyond)
 
 
 def _moved(fitted: Fitted, before: Network, after: Network, load: float) -> float:
@@ -166,8 +220,8 @@ def _draws(fitted: Fitted, network: Network) -> bool:
     return float(np.sqrt(np.mean(np.square(off)))) <= DRAWS_IT
 
 
-def _wider(e: Estimate) -> Estimate:
-    """With what the model itself is off by."""
+def wider(e: Estimate) -> Estimate:
+    """The estimate with what the model itself is off by."""
     more = 1.96 * MODEL
     low, high = (abs(math.log(end / e.value)) if end is not None and end > 0 else 0.0 for end in (e.low, e.high))
     return e.model_copy(

@@ -38,6 +38,9 @@ def render(result: ScaleResult) -> str:
         head=scale_text.head_words(result),
         panels=[_panel(result, i, layer) for i, layer in enumerate(result.layers)],
         open_head=scale_text.OPEN_HEAD,
+        task_head=scale_text.task_head(result.tasks) if result.tasks else [],
+        task_rows=[scale_text.task_row(t) for t in result.tasks],
+        task_words=scale_text.TASKS,
     )
 
 

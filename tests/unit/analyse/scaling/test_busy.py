@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from strata.analyse.scaling.busy import saturated
-from strata.analyse.scaling.result import demands_of
+from strata.analyse.scaling.demands import demands_of
 from strata.model.estimate import Estimate
 from strata.model.scale import Busy, ScalePoint
 

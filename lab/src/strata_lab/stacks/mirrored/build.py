@@ -72,6 +72,7 @@ def build(lab: Lab, options: Options) -> None:
         lab,
         "mirrored",
         file=made.path,
+        copies=copies,
         own=own.uris["volume"],
         far=far.uris["volume"],
         own_on=_held("owner, mounted", made.through_mount),

@@ -1,0 +1,52 @@
+"""What each I/O asks of every counted resource: the slope of its use over the rate, of all points of a sweep.
+
+What a resource does for others, or at rest, is the use at a rate of nothing: it takes away from what there is, and is
+no demand. A resource whose use does not follow the rate has none that could be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from strata.analyse.scaling.whatif import RTT, Demand, Demands
+from strata.analyse.series.longrun import Floats
+from strata.model.resources import NS
+from strata.model.scale import ScalePoint
+
+LEAST_POINTS, TOLD = 4, 3.0
+"""Points of a demand at least, and standard errors that its slope has to lie above nothing."""
+
+
+def demands_of(points: Sequence[ScalePoint]) -> Demands:
+    """Of the points of one layer; the round trip to its server is a part of the delay that has a name."""
+    each = []
+    for name in dict.fromkeys(b.name for p in points for b in p.busy if b.servers and b.demand_ns is not None):
+        used = [
+            (p.iops.value, b.share * (b.servers or 0.0), b.servers or 0.0, b.per_byte or 0.0)
+            for p in points
+            for b in p.busy
+            if b.name == name
+        ]
+        x, y, servers, per_byte = (np.array(column) for column in zip(*used, strict=True))
+        found = _slope(x, y)
+        if found is not None:
+            slope, error, rest = found
+            # Never more than a twentieth less than what was seen at work: the line is not the counter.
+            least = max(float(servers[-1]) - max(rest, 0.0), 0.95 * float((y - max(rest, 0.0)).max()), 1e-6)
+            each.append(Demand(name, slope, least, error, float(per_byte[-1])))
+    trips = [p.rtt_ns for p in points if p.rtt_ns is not None]
+    return Demands(tuple(each), {RTT: min(trips) / NS} if trips else {})
+
+
+def _slope(x: Floats, y: Floats) -> tuple[float, float, float] | None:
+    """(slope, its standard error as a share, use at rest); None where it is not clearly above nothing."""
+    if len(x) < LEAST_POINTS or float(np.ptp(x)) <= 0:
+        return None
+    middle = x - x.mean()
+    slope = float(middle @ y / (middle @ middle))
+    rest = float(y.mean() - slope * x.mean())
+    left = y - slope * x - rest
+    error = float(np.sqrt(left @ left / (len(x) - 2) / (middle @ middle)))
+    return (slope, error / slope, rest) if slope > TOLD * error else None

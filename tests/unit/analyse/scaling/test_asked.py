@@ -1,0 +1,119 @@
+"""What is asked by name: of the stack, of cards, of the cache, of the wire."""
+
+from __future__ import annotations
+
+import pytest
+
+from strata.analyse.scaling.asked import Around, around, what_if
+from strata.analyse.scaling.fitted import Fitted, LoadPoint, NoCurve, fitted
+from strata.model.estimate import Estimate
+from strata.model.scale import Axis, Busy, ScaleAsk, ScalePoint, WhatIf
+from strata.model.stack import Stack
+
+LOADS = (1, 2, 4, 8, 16, 32, 64)
+
+
+def one(value: float, unit: str, spread: float = 0.01) -> Estimate:
+    return Estimate(value=value, low=value * (1 - spread), high=value * (1 + spread), n=3, unit=unit)
+
+
+def ask(axis: Axis = Axis.IODEPTH) -> ScaleAsk:
+    return ScaleAsk(axis=axis, values=LOADS, budget_s=1.0, target=0.02)
+
+
+def points(
+    alone: float, limit: float, busy: tuple[str, float] | None = None, rtt: float | None = None
+) -> list[ScalePoint]:
+    """``busy``: (a card, bytes that it sends for each byte), full at the limit."""
+    found = []
+    for n in LOADS:
+        x = min(alone * n, limit)
+        used: tuple[Busy, ...] = ()
+        if busy is not None:
+            demand = one(1e9 / limit, "ns")
+            card = Busy(name=busy[0], of=busy[0], share=x / limit, servers=1.0, demand_ns=demand, per_byte=busy[1])
+            used = (card,)
+        found.append(
+            ScalePoint(layer="top", value=n, outstanding=n, iops=one(x, "IOPS"), busy=used, rtt_ns=rtt)
+        )  # fmt: skip
+    return found
+
+
+def curve(alone: float, limit: float) -> Fitted:
+    found = fitted([LoadPoint(n, min(n * alone, limit), 0.005) for n in LOADS], draws=40)
+    assert isinstance(found, Fitted)
+    return found
+
+
+def asked(words: str, some: list[ScalePoint], found: Fitted, beside: Around = Around()) -> WhatIf:  # noqa: B008
+    return what_if(words, "top", some, ask(), found, 1.0, beside)
+
+
+def gain(told: WhatIf) -> float:
+    assert told.gain is not None, told.refused
+    assert told.gain.low is not None and told.gain.high is not None
+    assert told.gain.low <= told.gain.value <= told.gain.high
+    return told.gain.value
+
+
+def test_cards_are_a_resource_and_what_is_below_bounds_them() -> None:
+    some, found = points(250, 2000, ("card@eth0-of-n1", 0.05)), curve(250, 2000)
+    assert gain(asked("cards=2x", some, found)) == pytest.approx(2.0, rel=0.02)
+    assert gain(asked("card@eth0-of-n1=2x", some, found)) == pytest.approx(2.0, rel=0.02)
+    assert gain(asked("cards=4x", some, found, Around(below=curve(260, 3000)))) == pytest.approx(1.5, rel=0.03)
+
+
+def test_one_more_copy_is_sent_once_more() -> None:
+    some, found = points(250, 2000, ("card@eth0-of-n1", 1.0)), curve(250, 2000)
+    assert gain(asked("copies=3", some, found, Around({"copies": 2}))) == pytest.approx(0.5, rel=0.03)
+    twice = points(250, 2000, ("card@eth0-of-n1", 2.0))
+    assert gain(asked("copies=3", twice, found, Around({"copies": 2}))) == pytest.approx(2 / 3, rel=0.03)
+    assert "no card was full" in asked("copies=3", points(250, 2000), found, Around({"copies": 2})).refused
+
+
+def test_more_connections_are_as_fast_as_the_layer_below_lets_them_be() -> None:
+    some, found = points(400, 800), curve(400, 800)
+    beside = Around({"connections": 1, "disks": 1}, curve(500, 4000))
+    assert gain(asked("connections=2", some, found, beside)) == pytest.approx(2.0, rel=0.03)
+    assert gain(asked("disks=4", some, found, beside)) == pytest.approx(4.0, rel=0.05)
+    assert gain(asked("connections=64", some, found, beside)) < 5.1
+    assert "was not measured" in asked("disks=2", some, found, Around()).refused
+
+
+def test_storage_nodes_have_equal_parts_of_the_load() -> None:
+    some, found = points(250, 2000), curve(250, 2000)
+    assert gain(asked("storage-nodes=4", some, found, Around({"storage-nodes": 2}))) == pytest.approx(2.0, rel=0.02)
+    assert gain(asked("storage-nodes=4@4", some, found, Around({"storage-nodes": 2}))) == pytest.approx(1.0, rel=0.02)
+    assert "expect.members" in asked("storage-nodes=4", some, found).refused
+
+
+def test_half_the_round_trip_is_a_part_of_the_time() -> None:
+    some, found = points(250, 200000, rtt=2e6), curve(250, 200000)
+    assert gain(asked("rtt=0.5x@1", some, found)) == pytest.approx(4 / 3, rel=0.03)
+    assert gain(asked("rtt=1ms@1", some, found)) == pytest.approx(4 / 3, rel=0.03)
+
+
+def test_twice_the_cache_is_half_the_working_set() -> None:
+    """8 of the cache: an I/O that misses takes 4 ms, one that hits none to speak of."""
+    some = [
+        ScalePoint(layer="top", value=w, outstanding=1, iops=one(1 / (0.0001 + 0.004 * max(0.0, 1 - 8 / w)), "IOPS"))
+        for w in (4, 6, 8, 12, 16, 24, 32, 48)
+    ]
+
+    def told(words: str) -> WhatIf:
+        return what_if(words, "top", some, ask(Axis.RANGE), NoCurve("no load"), 1.0, Around())
+
+    real = (0.0001 + 0.004 * 0.75) / (0.0001 + 0.004 * 0.5)
+    assert gain(told("cache=2x@32")) == pytest.approx(real, rel=0.02)
+    assert "outside" in told("cache=2x@6").refused and "factor" in told("cache=16m@32").refused
+
+
+def test_the_stack_says_how_many_there_are() -> None:
+    stack = Stack.from_toml(
+        '[stack]\nname = "x"\n[[layer]]\nname = "store"\nendpoint = "file:/x/y"\n'
+        "expect.members = 2\nexpect.copies = 3\n"
+        '[[layer]]\nname = "top"\non = ["store"]\nendpoint = "nbd://h/e?connections=4"\n'
+    )
+    found = around(stack, "top", {"store": curve(500, 4000)})
+    assert found.counted == {"connections": 4, "storage-nodes": 2, "copies": 3, "disks": 1}
+    assert found.below is not None and around(stack, "store", {}).counted == {"storage-nodes": 2, "copies": 3}

@@ -1,0 +1,39 @@
+"""What a change of the nodes did to a load that ran meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+from strata.analyse.scaling.elastic import Moment, elastic
+
+
+def course(before: float, during: float, after: float) -> list[Moment]:
+    """Thirty seconds in tenths: a change from 10 to 15 s."""
+    rates = [before] * 100 + [during] * 50 + [after] * 150
+    # One interval is 5 % above the mean, the next as far below.
+    return [Moment(i / 10 + 0.05, rate * (1 + 0.05 * (-1) ** i)) for i, rate in enumerate(rates)]
+
+
+def test_dip_recovery_and_the_new_level() -> None:
+    found = elastic(course(1000, 300, 1500), 10.0, 15.0)
+    assert found is not None
+    assert found.dip == pytest.approx(0.7, abs=0.03) and found.gain == pytest.approx(1.5, rel=0.01)
+    assert found.recovered_s == pytest.approx(5.0, abs=0.6)
+    assert found.before.value == pytest.approx(1000) and found.after.value == pytest.approx(1500, rel=0.01)
+
+
+def test_a_load_that_did_not_notice_has_neither_dip_nor_recovery() -> None:
+    found = elastic(course(1000, 1000, 1000), 10.0, 15.0)
+    assert found is not None and found.dip < 0.06 and found.recovered_s == 0.0
+
+
+def test_a_rate_that_falls_again_at_the_end_has_not_recovered() -> None:
+    series = course(1000, 300, 1000)
+    series[-12:] = [Moment(m.at, 100.0) for m in series[-12:]]
+    found = elastic(series, 10.0, 15.0)
+    assert found is not None and found.recovered_s is None
+
+
+def test_without_a_level_before_or_after_nothing_is_told() -> None:
+    series = course(1000, 300, 1500)
+    assert elastic(series, 0.3, 5.0) is None and elastic(series, 10.0, 29.9) is None
