@@ -25,11 +25,11 @@ from fleetbench import realtime  # noqa: E402
 from fleetbench.nodes import nodes  # noqa: E402
 from starts import request  # noqa: E402
 
-from strata.fleet import Cluster, clients  # noqa: E402
+from strata.fleet import Cluster, clients, clients_here  # noqa: E402
 from strata.fleet.clients import NodesEngine  # noqa: E402
 from strata.model.clients import clients_of  # noqa: E402
 
-PLAIN = clients.measure_here
+PLAIN = clients_here.measure_here
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def busy(count: int) -> Iterator[None]:
 
 def skews(engine: NodesEngine, count: int, times: int, measure: object) -> list[int]:
     """Of each start the last node's first I/O behind the first one's, in ns."""
-    clients.measure_here = measure  # type: ignore[assignment]
+    clients.measure_here = measure  # type: ignore[attr-defined]
     found = []
     for _ in range(times):
         told = clients_of(engine.run(request(count)))

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from strata.fleet import clients
+from strata.fleet import clients_here
 
 BACK_NS = 5_000_000
 """After the start for so long: the first I/O is issued by then."""
@@ -20,12 +20,12 @@ _LOOK_S = 0.005
 
 
 def measure_here(words: dict[str, Any]) -> dict[str, Any]:
-    """As `strata.fleet.clients.measure_here`."""
+    """As `strata.fleet.clients_here.measure_here`."""
     over = threading.Event()
     raising = threading.Thread(target=_raised, args=(int(words["start_at_ns"]), over))
     raising.start()
     try:
-        return clients.measure_here(words)
+        return clients_here.measure_here(words)
     finally:
         over.set()
         raising.join()

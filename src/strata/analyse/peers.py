@@ -69,7 +69,7 @@ class Host:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedHosts:
     """All views, the hosts that differ, and the line that was used (None: too few hosts)."""
 
     views: tuple[PeerView, ...]
@@ -94,7 +94,7 @@ def line(hosts: int, views: int) -> float:
     return max(rows)
 
 
-def judge(hosts: Sequence[Host], below: Mapping[str, str | None], writes: Mapping[str, bool]) -> Judged:
+def judge(hosts: Sequence[Host], below: Mapping[str, str | None], writes: Mapping[str, bool]) -> JudgedHosts:
     """``below``: the layers from the ground up, each with the one it is compared with; ``writes``: by workload key.
 
     Cells that not all hosts have are left out.
@@ -110,10 +110,10 @@ def judge(hosts: Sequence[Host], below: Mapping[str, str | None], writes: Mappin
                 each = {name: [_over(t, layer, under, key) for key in keys] for name, t in times.items()}
                 found.append(_view(layer, under, kind, keys, each))
     if len(hosts) < LEAST or not found:
-        return Judged(tuple(found), (), None)
+        return JudgedHosts(tuple(found), (), None)
     beyond = line(len(hosts), len(found))
     named = [one for view in found for one in _named(view, beyond)]
-    return Judged(tuple(found), tuple(sorted(named, key=lambda d: -d.score)), beyond)
+    return JudgedHosts(tuple(found), tuple(sorted(named, key=lambda d: -d.score)), beyond)
 
 
 def _times(figures: Sequence[StepFigures]) -> dict[tuple[str, str], dict[int, float]]:

@@ -98,7 +98,7 @@ def _at_ends(summary: CellSummary) -> dict[str, Estimate]:
 
     Of reads and writes together each has its own: ``mean.read.server``.
     """
-    found = {}
+    found: dict[str, Estimate] = {}
     both = len({s.direction for s in summary.splits}) > 1
     for one in summary.splits:
         of = f"{one.direction}." if both else ""
