@@ -53,7 +53,7 @@ class Scopes:
         """The other nodes, what each samples, and whether of its whole machine."""
         alike = self._alike(node)
         for other in (*self._nodes, HERE):
-            if other == node or (other == HERE and not self.read_here):
+            if other == node or other not in self._there or (other == HERE and not self.read_here):
                 continue
             whole = other not in alike and other != HERE
             devices = joined(self._there[other].under.values()).devices if whole else ()
