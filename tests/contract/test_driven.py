@@ -18,12 +18,14 @@ from fleet_peers import Running, cluster
 
 from strata.app.diagnose import diagnose_path
 from strata.app.options import Options
+from strata.app.survey import compare_surveys
 from strata.engine import Backing, TargetConfig, TargetProcess
 from strata.errors import RunFailed, SafetyRefusal, UsageError
 from strata.host import testfile
 from strata.host.mark import MARK_BYTES
 from strata.model.counters import net
 from strata.model.progress import Progress
+from strata.model.survey_compared import Agreement
 from strata.plan.words import workload_from_words
 
 MIB = 1 << 20
@@ -237,6 +239,17 @@ def test_a_file_of_others_does_not_say_which_scheduler_without_certificates_is_a
     # A certificate of our authority is what counts then; here there is none.
     with pytest.raises(RunFailed, match="there is no certificate"):
         diagnose_path(words, options(tmp_path), _quiet)
+
+
+def test_the_nodes_of_a_stack_are_surveyed_and_compared(tmp_path: Path, nodes: Running, data: Path, share: str) -> None:
+    words = stack(tmp_path, nodes, data, share)
+    found = compare_surveys([words])
+    assert [(n.name, n.path) for n in found.nodes] == [("n1", str(data.parent)), ("n2", "/")]
+    # One machine: what is of the machine is the same, the file systems may not be.
+    same = {field.name for field in found.those(Agreement.SAME)}
+    assert "kernel" in same
+    with pytest.raises(UsageError, match="the nodes of one stack file"):
+        compare_surveys([tmp_path, tmp_path], nodes.address)
 
 
 def test_a_layer_with_other_data_is_refused_on_its_node(tmp_path: Path, nodes: Running, data: Path) -> None:

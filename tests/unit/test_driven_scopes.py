@@ -76,7 +76,7 @@ def test_nodes_of_one_machine_share_its_devices_and_are_read_once() -> None:
     found = scopes("boot", "boot")
     own = found.own("client", "share")
     # The share has no device of its own: its requests end on those below, which this machine has as well.
-    assert own.devices == ("sda", "sda1") and own.under == FILE and own.paths == ()
+    assert own.devices == ("sda", "sda1") and own.under == FILE and own.paths == ("/mnt/strata.dat",)
     assert [(n.name, n.ports) for n in own.nodes] == [("client", (10809,))]
     besides = {name: (scope, whole) for name, scope, whole in found.besides("client", "share")}
     assert set(besides) == {"owner", HERE}

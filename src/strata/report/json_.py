@@ -64,7 +64,9 @@ class ReportedCell(CellSummary):
     @classmethod
     def of(cls, found: CellSummary) -> ReportedCell:
         key = found.workload.key
-        return cls(**dict(found), cell=Cell(layer=found.layer, workload=found.workload).key, workload_key=key)
+        # By its fields: what was worked out from them stays with it too.
+        fields = {name: getattr(found, name) for name in type(found).model_fields}
+        return cls(**fields, cell=Cell(layer=found.layer, workload=found.workload).key, workload_key=key)
 
 
 class Failure(Value):

@@ -18,6 +18,13 @@ from strata.report import json_, markdown
 SCHEMA = json.loads(schemas.schema("report"))
 
 
+def test_a_cell_that_was_asked_for_its_counters_is_written_as_before() -> None:
+    report = build()
+    before = json_.render(report)
+    assert all(cell.readings is not None and cell.resources is not None for cell in report.analysis.cells)
+    assert json_.render(report) == before
+
+
 def test_json_fits_its_published_schema_and_loads_back() -> None:
     text = json_.render(build())
     assert problems(json.loads(text), SCHEMA, SCHEMA) == []

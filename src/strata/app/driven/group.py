@@ -21,8 +21,8 @@ HERE = ""
 HELD_S, LONGEST_S, CALL_S = 60.0, 30 * 86_400.0, 86_400.0
 """For all nodes to begin, of a whole run, and of a call that measures nothing: a large file takes long to be filled,
 and a node that is gone is noticed within seconds whatever it does."""
-END_S = 60.0
-"""For a node to remove what it made."""
+END_S, SAMPLED_S = 60.0, 5.0
+"""For a node to remove what it made, and for one that is only sampled to begin once the others have."""
 CLOCK_S = 60.0
 """A node's clock is read again after so long: clocks part by some parts in a million."""
 _FIELDS_MOST = 3
@@ -96,16 +96,28 @@ class NodeGroup:
 
         self._holding = threading.Thread(target=go, name="strata-hold", daemon=True)
         self._holding.start()
-        until = time.monotonic() + HELD_S
-        while self._held != set(away):
-            if not self._holding.is_alive() or time.monotonic() > until:
-                missing = sorted(set(away) - self._held)
-                lost = self._ended.get(missing[0]) if missing else None
-                why = (
-                    lost.why if isinstance(lost, Lost) else f"it did not begin within {HELD_S:g} s: it is at other work"
-                )
-                raise RunFailed("cannot use node", ", ".join(missing), why, f"strata node list {self.address}")
+        self._wait_for({name for name in away if tasks[name].stack is not None}, HELD_S)
+        # Those that are only sampled cost their counters, and nobody's time.
+        sampled = set(away) - self._held
+        if sampled:
+            self._wait_until(sampled, SAMPLED_S)
+        self.lost |= set(away) - self._held
+
+    def _wait_for(self, driving: set[str], seconds: float) -> None:
+        if missing := self._wait_until(driving, seconds):
+            lost = self._ended.get(missing[0])
+            late = f"it did not begin within {seconds:g} s: it is at other work"
+            why = lost.why if isinstance(lost, Lost) else late
+            raise RunFailed("cannot use node", ", ".join(missing), why, f"strata node list {self.address}")
+
+    def _wait_until(self, held: set[str], seconds: float) -> list[str]:
+        """Those of these nodes that do not hold the run by then."""
+        until = time.monotonic() + seconds
+        while not held <= self._held and time.monotonic() < until and self._holding is not None:
+            if not self._holding.is_alive():
+                break
             time.sleep(0.01)
+        return sorted(held - self._held)
 
     def call(self, node: str, method: str, *args: Any, **named: Any) -> Any:
         """One call. Raises as `Cluster.ask`."""

@@ -55,9 +55,10 @@ from strata.probes.trace import check as check_trace
 
 LEASE_S = 5.0
 """A load that this process does not look at for so long stops by itself."""
-LOOK_S, TELL_S, END_S = 0.1, 0.25, 20.0
-"""How often `hold` looks whether anybody waits, how often a measurement tells of itself, and how long it may take to
-end: what is in flight at a server that does not answer is waited for."""
+LOOK_S, MISSED_MOST, TELL_S, END_S = 0.1, 15, 0.25, 20.0
+"""How often `hold` looks whether anybody waits, at how many looks in a row its scheduler may be missing, how often a
+measurement tells of itself, and how long it may take to end: what is in flight at a server that does not answer is
+waited for."""
 _BOOT = "/proc/sys/kernel/random/boot_id"
 Tell = Callable[[dict[str, Any]], object]
 
@@ -271,16 +272,18 @@ def hold(task: NodeTask) -> None:
     Raises `RunFailed` where the node is at another run, and what removing raises.
     """
     state = here()
-    held = Held(task, lambda: state.scheduler_alive() and not state.cancelled())
+    held = Held(task)
     with _LOCK:
         if _RUNS:
             why = f"it drives layers for run {next(iter(_RUNS))}"
             raise RunFailed("cannot use node", state.name, why, "wait for that run to end")
         _RUNS[task.run] = held
+    missed = 0
     try:
         tell({"held": task.run})
-        while not held.over.wait(LOOK_S) and state.scheduler_alive() and not state.cancelled():
-            pass
+        while not held.over.wait(LOOK_S) and not state.cancelled() and missed < MISSED_MOST:
+            # A machine that stood still as a whole, as one that was suspended, is heard of again at once.
+            missed = 0 if state.scheduler_alive() else missed + 1
     finally:
         try:
             held.close()
@@ -292,6 +295,9 @@ def hold(task: NodeTask) -> None:
 def carry(run: str, method: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
     """``method`` of the run's `Held` on this node. Raises `RunFailed` where the node holds no such run."""
     held = _RUNS.get(run)
+    if held is None and method == "close":
+        # It has ended it by itself, and nothing is left.
+        return None
     if held is None or method.startswith("_"):
         why = "the node has ended it: nobody was heard of, or the node was started anew"
         raise RunFailed("cannot go on with run", run, why, f"strata measure --resume {run}")

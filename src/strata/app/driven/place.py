@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from strata.app.credentials import PASSWORD
 from strata.app.driven.group import HERE, NodeGroup, node_call, raised
 from strata.app.driven.scopes import Scopes, shifted
-from strata.app.driven.words import FileThere, LayersThere, MeasuredThere, NodeTask
+from strata.app.driven.words import FileThere, LayersThere, MeasuredThere, NodeTask, SampledThere
 from strata.app.driver import Hear, Stop, interval_of
 from strata.app.place import Place
 from strata.app.sampling_scope import SamplingScope
@@ -73,7 +73,13 @@ class NodesPlace(Place):
             owner, "make_file", size, fs_kind, keep=keep, expected=began_with, mapped=mapped
         )
         self._mark, self.data = made.mark, made.data
-        placed = self.group.each({node: node_call("place_layers", fs_kind, made, own=node == owner) for node in held})
+        placed = self.group.each(
+            {
+                node: node_call("place_layers", fs_kind, made, own=node == owner)
+                for node in held
+                if node not in self.group.lost
+            }
+        )
         self._there = {node: raised(found) for node, found in placed.items()}
         self._together()
         left = drop_layers(self.stack, set(self.dropped))
@@ -132,15 +138,22 @@ class NodesPlace(Place):
         done: MeasuredThere = raised(given)
         beside = dict(done.beside)
         for other, found in ended.items():
-            if isinstance(found, StrataError):
-                beside["absent"] = (*beside["absent"], f"counters of {other}: {found.headline}")
+            try:
+                sampled: SampledThere = raised(found)
+                by_ns = self._apart_ns(node, done.epoch_ns, other, sampled.epoch_ns)
+            except StrataError as e:
+                beside["absent"] = (*beside["absent"], f"counters of {other}: {e.headline}")
                 continue
-            by_ns = (done.epoch_ns + self.group.offset_ns(node)) - (found.epoch_ns + self.group.offset_ns(other))
-            beside["counters"] = (*beside["counters"], *shifted(found.series, by_ns, other))
-            beside["absent"] = (*beside["absent"], *(f"{other}: {why}" for why in found.absent))
+            beside["counters"] = (*beside["counters"], *shifted(sampled.series, by_ns, other))
+            beside["absent"] = (*beside["absent"], *(f"{other}: {why}" for why in sampled.absent))
         for other in sorted(self.group.lost - {node} - set(others)):
             beside["absent"] = (*beside["absent"], f"counters of {other}: the node is lost")
         return done.result, beside
+
+    def _apart_ns(self, node: str, epoch_ns: int, other: str, other_epoch_ns: int) -> int:
+        """How far the time of day of ``node`` is ahead of the other's, by their monotonic clocks as they stand to ours
+        and what each adds to its own. Raises `RunFailed` where a clock cannot be read."""
+        return (epoch_ns + self.group.offset_ns(node)) - (other_epoch_ns + self.group.offset_ns(other))
 
     def alone(self, layer: str, request: Request, stop_requested: Stop) -> EngineResult:
         deadline_s = request.timing.ramp_s + request.timing.runtime_s + BEYOND_S

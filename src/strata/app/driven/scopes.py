@@ -45,13 +45,15 @@ class Scopes:
         under = self._reached(node)[layer]
         probed = self._probed(node, layer, stats=self._there[node].stats.get(layer))
         everything = joined(u for at in self._alike(node) for u in self._there[at].under.values())
-        return SamplingScope(devices=everything.devices, under=under, paths=self._paths(node), nodes=probed)
+        return SamplingScope(
+            devices=everything.devices, under=under, paths=self._paths(*self._alike(node)), nodes=probed
+        )
 
     def besides(self, node: str, layer: str) -> Iterator[tuple[str, SamplingScope, bool]]:
         """The other nodes, what each samples, and whether of its whole machine."""
         alike = self._alike(node)
         for other in (*self._nodes, HERE):
-            if other == node or (other == HERE and not self.read_here):
+            if other == node or other not in self._there or (other == HERE and not self.read_here):
                 continue
             whole = other not in alike and other != HERE
             devices = joined(self._there[other].under.values()).devices if whole else ()
@@ -91,19 +93,20 @@ class Scopes:
             )
             own = (ProbedNode(ports=ports, stats=stats),) if HERE in self._of.values() else ()
             return (*own, *rest)
-        conf = next((n.smb_conf for n in self._stack.nodes if n.name == node), None)
-        if conf is not None and not over_smb(self._stack, self._endpoints, layer):
-            conf = None
-        return (ProbedNode(name=node, ports=ports, smb_conf=conf, stats=stats),)
+        # A node that is a namespace of its own: whoever listens there serves the path.
+        known = next((n for n in self._stack.nodes if n.name == node), Node(name=node))
+        conf = known.smb_conf if over_smb(self._stack, self._endpoints, layer) else None
+        return (ProbedNode(name=node, netns=known.netns, ports=ports, smb_conf=conf, stats=stats),)
 
     def _unjoined(self) -> list[Node]:
         """Nodes of the stack that this process reads, as it does where it drives everything."""
         known = (n for n in self._stack.nodes if n.name not in self._nodes)
         return [n for n in known if n.netns or n.smb_conf or n.counters]
 
-    def _paths(self, node: str) -> tuple[str, ...]:
+    def _paths(self, *nodes: str) -> tuple[str, ...]:
+        """The file, where one of these nodes has it."""
         there = self._endpoints.items()
-        has = any(self._of[name] == node and end.kind is EndpointKind.FILE for name, end in there)
+        has = any(self._of[name] in nodes and end.kind is EndpointKind.FILE for name, end in there)
         return (self._path,) if has else ()
 
 

@@ -7,6 +7,9 @@ from strata.probes.port import ProbeScope
 from strata.probes.processes import Processes
 from strata.probes.tcp.diag import LISTEN, sockets
 
+NODE = "strata node"
+"""The kernel's name of a scheduler and of a node of Strata's: they listen, and serve no path."""
+
 
 def listeners(scope: ProbeScope) -> tuple[int, ...]:
     """The processes that serve ``scope`` in its namespace; who may not be looked into is missing.
@@ -32,4 +35,5 @@ def _listeners(scope: ProbeScope, processes: Processes) -> tuple[int, ...]:
         wanted = [s.inode for s in sockets(netlink, LISTEN) if scope.netns or s.local_port in scope.ports]
     finally:
         netlink.close()
-    return tuple(sorted({pid for inode in wanted for pid in processes.holding(inode)}))
+    found = {pid for inode in wanted for pid in processes.holding(inode)}
+    return tuple(sorted(pid for pid in found if not processes.know(pid) or processes.name(pid) != NODE))
