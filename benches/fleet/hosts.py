@@ -70,7 +70,7 @@ def _node(name: str, address: str, folder: Path) -> None:
     """In the child; it never returns."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     # The scheduler and whoever asks have machines of their own in a fleet, and the cores first here.
-    os.nice(10)
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     try:
         folder.mkdir(parents=True)
         joining = serving.Joining(

@@ -83,6 +83,7 @@ def run_job(
     *,
     with_interval: bool = False,
     alive: Callable[[], bool] = lambda: True,
+    poll_s: float = POLL_S,
 ) -> EngineResult:
     """Carry out one job. Ctrl-C stops it cleanly and raises `KeyboardInterrupt` after its threads have ended.
 
@@ -92,7 +93,7 @@ def run_job(
     """
     where = _where(job)
     running = _started(lambda: _core.start(json.dumps(job)), where)
-    return _finish(running, on_interval, stop_requested, where, with_interval=with_interval, alive=alive)
+    return _finish(running, on_interval, stop_requested, where, with_interval=with_interval, alive=alive, poll_s=poll_s)
 
 
 def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True, fd: int | None = None) -> EngineResult:
@@ -142,11 +143,12 @@ def _finish(
     with_interval: bool = False,
     hurry: bool = False,
     alive: Callable[[], bool] = lambda: True,
+    poll_s: float = POLL_S,
 ) -> EngineResult:
     """``hurry``: a server that does not answer is given up soon after the stop, as it is after a signal."""
     asked = False
     try:
-        while (done := running.wait(POLL_S)) is None:
+        while (done := running.wait(poll_s)) is None:
             if alive():
                 running.renew()
             if on_interval is not None:

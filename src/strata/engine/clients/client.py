@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from strata import units
-from strata.engine.native import run_job
+from strata.engine.native import POLL_S, run_job
 from strata.engine.remote import own_mark
 from strata.errors import SafetyRefusal
 from strata.host import testfile
@@ -20,6 +20,8 @@ from strata.model.endpoint import SCHEMES, Endpoint
 from strata.model.result import Interval
 from strata.model.rw import Rw
 
+LOOK_MOST_S = 0.5
+"""How seldom a client looks at its run at least; twice in an interval, and not more often than any run is looked at."""
 LEASE_S = 5.0
 """A client that hears nothing of who started it stops so long after."""
 
@@ -33,9 +35,9 @@ def measure_client(
     """Carry out ``words`` (`client_words`), which may hold ``start_at_ns`` of this machine's CLOCK_MONOTONIC. The
     answer is a result as JSON has it; each interval is told to ``hear`` on the way.
 
-    While ``alive`` says so, about ten times a second, the engine's lease is renewed. It stops by itself `LEASE_S` after
-    the last time, also where Python hangs. Raises what `run_job` raises, and `SafetyRefusal` where it would write to
-    what does not carry the mark it was told.
+    While ``alive`` says so, asked at least twice a second, the engine's lease is renewed. It stops by itself `LEASE_S`
+    after the last time, also where Python hangs. Raises what `run_job` raises, and `SafetyRefusal` where it would write
+    to what does not carry the mark it was told.
     """
     job = {**copy.deepcopy(words["job"]), "lease_ns": round(LEASE_S * units.NS_PER_S)}
     if words.get("start_at_ns") is not None:
@@ -51,6 +53,7 @@ def measure_client(
             stop_requested,
             with_interval=bool(words.get("stop_with_interval")),
             alive=alive,
+            poll_s=max(POLL_S, min(LOOK_MOST_S, job["interval_ns"] / units.NS_PER_S / 2)),
         )
     told: dict[str, Any] = json.loads(result.model_dump_json())
     return told
