@@ -240,7 +240,7 @@ class Sweep:
             return []
         # A bound on I/Os in flight, so that arrivals beyond the limit do not pile up without end.
         first = self._make(layer, self._ask.values[0]).workload
-        at = max(1, round(OPEN_DEPTH / first.threads))
+        at = max(1, round(OPEN_DEPTH / (first.threads * first.clients)))
         made = [
             first.model_copy(
                 update={"arrival": OpenLoop(iops=float(f"{share * most:.4g}"), process="poisson", iodepth=at)}

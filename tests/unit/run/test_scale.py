@@ -195,3 +195,9 @@ def test_a_slow_point_is_measured_for_longer_once_its_rate_is_known() -> None:
     assert known and all(sweep.runtime_s(c) <= LONGEST_S for c in known)
     assert any(sweep.runtime_s(c) == sweep.plan.runtime_s for c in sweep.plan.cells), "nothing is known of these yet"
     assert {fast.runtime_s(c) for c in fast.plan.cells} == {fast.plan.runtime_s}
+
+
+def test_clients_are_a_load_like_threads() -> None:
+    plan = over(Axis.CLIENTS, (1, 2, 4), "file:/nowhere", iodepth=2)
+    assert [value_of(c, Axis.CLIENTS) for c in plan.cells] == [1, 2, 4]
+    assert [load_of(c, Axis.CLIENTS) for c in plan.cells] == [2, 4, 8]
