@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -16,14 +17,17 @@ from labbench.rows import Round
 
 from strata.engine import Timing
 from strata.errors import UsageError
+from strata.host import programs
 from strata.host.testfile import MARK_BYTES, read_mark
 from strata.model.rw import Rw
 from strata.model.stack import Stack
 from strata_lab import disks, stacks, where
+from strata_lab.client import inside, layers_of
 from strata_lab.down import down
 from strata_lab.lab import Lab
 from strata_lab.ledger import names
 from strata_lab.leftovers import leftovers
+from strata_lab.stacks.vm_disks.build import spread
 from strata_lab.up import up
 
 pytestmark = pytest.mark.root
@@ -181,6 +185,57 @@ def test_a_storage_node_joins_a_running_store_and_takes_its_share(build: Build) 
     assert mine > 0.1 * total
 
 
+def test_a_storage_node_leaves_a_running_store_and_its_data_stays(build: Build) -> None:
+    lab = build("vm-disks", {"data": "16m", "disks": "1", "medium": "none"})
+    volume = lab.facts("volume")[0]
+    before = Path(volume["file"]).read_bytes()
+    with lab.ledger.locked():
+        assert stacks.grow(lab) == "s3"
+        assert all(spread(lab).values())
+        assert stacks.shrink(lab) == "s3"
+    assert set(spread(lab)) == {"s1", "s2"} and all(spread(lab).values())
+    control = disks.control(lab, "s3")
+    control.reset()
+    cost(lab, "store", "randread", 8192)
+    assert control.truth().read.bytes == 0
+    assert Path(volume["file"]).read_bytes() == before
+    with lab.ledger.locked(), pytest.raises(UsageError, match="left it before"):
+        stacks.grow(lab)
+
+
+@pytest.mark.parametrize("server", ["tgt", pytest.param("strata", marks=pytest.mark.slow)])
+def test_a_node_of_a_block_cluster_is_taken_away_under_load_and_the_others_go_on(build: Build, server: str) -> None:
+    lab = build("block-cluster", {"server": server, "file": "16m", "sessions": "3", "model": "c=8 svc=2000"})
+    paths = [layer for layer in layers_of(lab) if layer.name.startswith("through")]
+    assert [p.target.connections for p in paths] == [3, 3, 3]
+    client = lab.node("client")
+    words = ("--rw", "randread", "--bs", "8k", "--iodepth", "6", "--runtime", "5s", "--interval", "100ms", "--json")
+    loads = [
+        subprocess.Popen(
+            inside(lab, client, programs.python("strata", "measure", p.endpoint, *words, "--progress", "none")),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | lab.environment, text=True,
+        )
+        for p in paths
+    ]  # fmt: skip
+    time.sleep(3)
+    with lab.ledger.locked():
+        assert stacks.shrink(lab) == "n3"
+    told = [load.communicate(timeout=60) for load in loads]
+    done = [json.loads(out)["result"] for out, _ in told[:2]]
+    assert [load.returncode for load in loads[:2]] == [0, 0], told
+    assert all(not r["read"]["errors"] and r["stuck"] == 0 for r in done)
+    assert loads[2].returncode != 0 or json.loads(told[2][0])["trouble"], "its own path is gone, and it says so"
+    # What the third took of the disk is the others' now.
+    last = [sum(i["read"]["ops"] for i in r["intervals"][-5:]) for r in done]
+    first = [sum(i["read"]["ops"] for i in r["intervals"][:5]) for r in done]
+    assert sum(last) > 1.15 * sum(first), (first, last)
+    with lab.ledger.locked():
+        assert stacks.grow(lab) == "n3"
+        with pytest.raises(UsageError, match="all 3 nodes serve"):
+            stacks.grow(lab)
+    assert cost(lab, "through n3", "randread", 8192).iops > 0
+
+
 def test_a_stack_that_cannot_grow_says_which_can(build: Build) -> None:
     lab = build("cluster-volume", {"data": "16m", "medium": "none"})
     with pytest.raises(UsageError) as refused:
@@ -195,6 +250,8 @@ def test_what_is_no_choice_is_refused_before_anything_is_made() -> None:
         ("cluster-volume", {"landing": "moon"}),
         ("cluster-volume", {"protocol": "fax"}),
         ("share", {"cache": "7"}),
+        ("block-cluster", {"nodes": "9"}),
+        ("block-cluster", {"server": "fax"}),
     ):
         with pytest.raises(UsageError):
             up(stack, f"c{os.getpid() % 10**8}x", options)

@@ -110,10 +110,22 @@ def down(
 
 @lab.command("grow")
 def grow(name: Name = None) -> None:
-    """Add a storage-only node to a running lab and rebalance the data (stack vm-disks)."""
+    """Add a storage-only node to a running lab and rebalance the data (stack vm-disks), or bring a node back
+    (block-cluster).
+    """
     from strata_lab import labs
 
     out(f"{labs.grow(name)} joined the lab")
+
+
+@lab.command("shrink")
+def shrink(name: Name = None) -> None:
+    """Take the last node out of a running lab: of vm-disks its data moves to the others first, of block-cluster it
+    dies.
+    """
+    from strata_lab import labs
+
+    out(f"{labs.shrink(name)} left the lab")
 
 
 @lab.command("list")

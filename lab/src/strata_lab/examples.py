@@ -17,6 +17,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("strata lab down", "remove the only lab"),
         ("strata lab down --all", "remove every lab"),
     ),
+    "lab shrink": (
+        ("strata lab shrink", "take the last node out of the only lab"),
+        ("strata lab shrink --name big", "take the last node out of the lab of this name"),
+    ),
     "lab grow": (
         ("strata lab grow", "add a storage node to the only lab"),
         ("strata lab grow --name big", "add a storage node to the lab of this name"),

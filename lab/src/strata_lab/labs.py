@@ -29,6 +29,7 @@ __all__ = [
     "one_lab",
     "put_in",
     "selftest",
+    "shrink",
     "state",
     "trials",
     "up",
@@ -99,6 +100,13 @@ def grow(name: str | None) -> str:
         grown = stacks.grow(lab)
         joined.join_one(lab, lab.node(grown))
         return grown
+
+
+def shrink(name: str | None) -> str:
+    """One node fewer in a running lab; its name. Raises `UsageError` for a stack that cannot shrink."""
+    lab = Lab.open(one_lab(name))
+    with lab.ledger.locked():
+        return stacks.shrink(lab)
 
 
 def state(name: str | None) -> LabState:

@@ -119,6 +119,8 @@ def at_value(base: Workload, axis: Axis, value: int) -> Workload:
             changed = {"arrival": base.arrival.model_copy(update={"iodepth": value})}
         case Axis.THREADS:
             changed = {"threads": value}
+        case Axis.CLIENTS:
+            changed = {"clients": value}
         case Axis.BS:
             changed = {"bs": value}
         case Axis.RANGE:

@@ -23,7 +23,7 @@ class Swept(Bundle):
     """What grows, for how long, and what is asked of the curve."""
 
     over: Annotated[
-        str, typer.Option(help="What grows: iodepth, threads (numjobs), bs, range, connections or cores.")
+        str, typer.Option(help="What grows: iodepth, threads (numjobs), clients, bs, range, connections or cores.")
     ] = "iodepth"
     points: Annotated[
         str | None,

@@ -30,6 +30,7 @@ class Axis(StrEnum):
 
     IODEPTH = "iodepth", Grows.LOAD, 1, 128, "I/Os in flight per thread"
     THREADS = "threads", Grows.LOAD, 1, 32, "threads, each with its own connection at a server"
+    CLIENTS = "clients", Grows.LOAD, 1, 16, "clients, each a process of its own with its threads"
     BS = "bs", Grows.SIZE, 4096, 1 << 20, "block size; the curve is of bytes per second"
     RANGE = "range", Grows.SIZE, 16 << 20, None, "working set, from the start of the data"
     CONNECTIONS = "connections", Grows.MEANS, 1, 16, "connections to the server, with the same I/Os in flight"

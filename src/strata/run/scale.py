@@ -47,6 +47,9 @@ OPEN_ROUNDS = 3
 OPEN_PART = 0.2
 """Of the budget, for the open loops."""
 OPEN_DEPTH = 256
+LEAST_IOS = 150
+"""Of a point's further rounds: with few I/Os the spread of the rounds is that of their number."""
+LONGEST_S = 3.0
 WRITTEN_UP = "byte bound reached: no more writing"
 CELLS = Callable[[str, int], Cell]
 
@@ -96,6 +99,14 @@ class Sweep:
     def seconds_left(self) -> float:
         """Of the budget."""
         return self._ask.budget_s - self._spent - (self._clock() - self._since)
+
+    def runtime_s(self, cell: Cell) -> float:
+        """Seconds of its next round: as planned, longer where so few I/Os are done in that time."""
+        rates = self._rates(cell)
+        if not rates or sum(rates) <= 0:
+            return self.plan.runtime_s
+        wanted = math.ceil(LEAST_IOS * len(rates) / sum(rates) * 20) / 20
+        return max(self.plan.runtime_s, min(wanted, LONGEST_S))
 
     def _commit(self, result: CellResult) -> tuple[Instruction, ...]:
         self._unsafe = result
@@ -229,7 +240,7 @@ class Sweep:
             return []
         # A bound on I/Os in flight, so that arrivals beyond the limit do not pile up without end.
         first = self._make(layer, self._ask.values[0]).workload
-        at = max(1, round(OPEN_DEPTH / first.threads))
+        at = max(1, round(OPEN_DEPTH / (first.threads * first.clients)))
         made = [
             first.model_copy(
                 update={"arrival": OpenLoop(iops=float(f"{share * most:.4g}"), process="poisson", iodepth=at)}

@@ -22,7 +22,7 @@ from strata.model.workload import OpenLoop, Workload
 from strata.plan.words import workload_from_words
 from strata.run.execute import execute
 from strata.run.judge import result_of
-from strata.run.scale import ROUNDS, Sweep, ladder
+from strata.run.scale import LONGEST_S, ROUNDS, Sweep, ladder
 
 LADDER = (1, 2, 4, 8, 16, 32, 64)
 
@@ -186,3 +186,18 @@ def test_cores_are_those_that_the_threads_of_the_load_run_on() -> None:
     assert placed_at(cell.model_copy(update={"at": None}), None) is None
     with pytest.raises(UsageError, match="do not run on 2 CPUs"):
         over(Axis.CORES, (1, 2), "file:/nowhere")
+
+
+def test_a_slow_point_is_measured_for_longer_once_its_rate_is_known() -> None:
+    sweep, _, _ = carried(ask_for(), lambda w: capped(w) / 10, stop_after=2)
+    fast, _, _ = carried(ask_for(), lambda w: 100 * capped(w), stop_after=2)
+    known = [c for c in sweep.plan.cells if sweep.runtime_s(c) > sweep.plan.runtime_s]
+    assert known and all(sweep.runtime_s(c) <= LONGEST_S for c in known)
+    assert any(sweep.runtime_s(c) == sweep.plan.runtime_s for c in sweep.plan.cells), "nothing is known of these yet"
+    assert {fast.runtime_s(c) for c in fast.plan.cells} == {fast.plan.runtime_s}
+
+
+def test_clients_are_a_load_like_threads() -> None:
+    plan = over(Axis.CLIENTS, (1, 2, 4), "file:/nowhere", iodepth=2)
+    assert [value_of(c, Axis.CLIENTS) for c in plan.cells] == [1, 2, 4]
+    assert [load_of(c, Axis.CLIENTS) for c in plan.cells] == [2, 4, 8]

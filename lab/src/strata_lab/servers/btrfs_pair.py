@@ -48,6 +48,19 @@ class Volume:
         disks.tool(["btrfs", "balance", "start", "-dconvert=raid0", str(self.path)], "spread the data of")
         return Volume(self.lab, self.owner, (*self.devices, added), self.path, "raid0")
 
+    def shrink(self) -> Volume:
+        """The disk that joined last leaves the running stripe; what it held goes to the others first.
+
+        Blocks until it is empty; the volume is used meanwhile. Raises `RunFailed` with the tool's words.
+        """
+        *left, gone = self.devices
+        if len(left) < 2:
+            # A stripe over one disk is none.
+            words = ["btrfs", "balance", "start", "-f", "-dconvert=single", str(self.path)]
+            disks.tool(words, "prepare to remove a device from")
+        disks.tool(["btrfs", "device", "remove", gone, str(self.path)], "remove a device from")
+        return Volume(self.lab, self.owner, tuple(left), self.path, "raid0" if len(left) > 1 else "single")
+
     def copied_to(self, others: Sequence[tuple[LabNode, str]]) -> Volume:
         """The disks of other nodes join the running mirror and each gets a copy of everything.
 

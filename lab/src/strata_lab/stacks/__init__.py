@@ -62,16 +62,22 @@ def chosen(name: str, words: Mapping[str, str]) -> Options:
 
 def grow(lab: Lab) -> str:
     """Calls ``grow(lab)`` of the stack's ``build.py``, which adds a node; its name. `UsageError` where it has none."""
-    add = getattr(builder(lab.stack), "grow", None)
-    if add is None:
-        able = [n for n in shipped.stacks() if hasattr(builder(n), "grow")]
+    return _resized(lab, "grow")
+
+
+def shrink(lab: Lab) -> str:
+    """The same of ``shrink(lab)``, which takes the node away that joined last."""
+    return _resized(lab, "shrink")
+
+
+def _resized(lab: Lab, how: str) -> str:
+    made = getattr(builder(lab.stack), how, None)
+    if made is None:
+        able = ", ".join(n for n in shipped.stacks() if hasattr(builder(n), how))
         raise UsageError(
-            "cannot grow the lab",
-            lab.name,
-            f"the stack {lab.stack} cannot grow",
-            f"stacks that grow: {', '.join(able)}",
+            f"cannot {how} the lab", lab.name, f"the stack {lab.stack} cannot {how}", f"stacks that do: {able}"
         )
-    return str(add(lab))
+    return str(made(lab))
 
 
 def write_stack(lab: Lab, name: str, **values: object) -> Path:

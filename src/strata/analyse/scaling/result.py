@@ -39,7 +39,12 @@ def value_of(cell: Cell, axis: Axis) -> int:
         return cell.at[1]
     if axis is Axis.RANGE:
         return workload.range.length or 0 if workload.range is not None else 0
-    return {Axis.IODEPTH: workload.arrival.iodepth, Axis.THREADS: workload.threads, Axis.BS: workload.bs}[axis]
+    return {
+        Axis.IODEPTH: workload.arrival.iodepth,
+        Axis.THREADS: workload.threads,
+        Axis.CLIENTS: workload.clients,
+        Axis.BS: workload.bs,
+    }[axis]
 
 
 def load_of(cell: Cell, axis: Axis) -> float:

@@ -14,6 +14,7 @@ from strata import units
 from strata.errors import UsageError
 from strata_lab import data, disks, media
 from strata_lab.lab import Lab
+from strata_lab.ledger import Line
 from strata_lab.servers import btrfs_pair, relay
 from strata_lab.servers import storage_daemon as daemon
 from strata_lab.stacks import Options, write_stack
@@ -80,17 +81,45 @@ def build(lab: Lab, options: Options) -> None:
     )
 
 
-def grow(lab: Lab) -> str:
-    """One storage-only node more, and the data spread over it, while the disks are in use; the node's name."""
+def shrink(lab: Lab) -> str:
+    """The storage-only node that joined last leaves while the disks are in use; its name. Idle, it stays in the lab."""
+    volume, fact = _volume(lab)
+    if len(volume.devices) < 2:
+        raise UsageError("cannot shrink the lab", lab.name, "it has one storage node, which is the minimum")
+    left = volume.shrink()
+    lab.fact("store", devices=list(left.devices), path=fact["path"], model=fact["model"])
+    return f"s{len(volume.devices)}"
+
+
+def spread(lab: Lab) -> dict[str, int]:
+    """Bytes of data on each storage node."""
+    volume, _ = _volume(lab)
+    held = volume.spread()
+    return {f"s{i + 1}": held.get(device, 0) for i, device in enumerate(volume.devices)}
+
+
+def _volume(lab: Lab) -> tuple[btrfs_pair.Volume, Line]:
     fact = lab.last_fact("store")
     assert fact is not None
     devices = tuple(fact["devices"])
+    profile = "raid0" if len(devices) > 1 else "single"
+    return btrfs_pair.Volume(lab, lab.node("host"), devices, Path(fact["path"]), profile), fact
+
+
+def grow(lab: Lab) -> str:
+    """One storage-only node more, and the data spread over it, while the disks are in use; the node's name."""
+    volume, fact = _volume(lab)
+    devices = volume.devices
     if len(devices) >= MOST_NODES:
         raise UsageError("cannot grow the lab", lab.name, f"it has {len(devices)} storage nodes, which is the maximum")
-    node = lab.add_node(f"s{len(devices) + 1}")
+    name = f"s{len(devices) + 1}"
+    if any(node.name == name for node in lab.nodes):
+        raise UsageError(
+            "cannot grow the lab", lab.name, f"{name} left it before", "build another: strata lab up vm-disks"
+        )
+    node = lab.add_node(name)
     member = media.medium(lab, node.name, ROOM_BYTES)
     member.control.set(fact["model"])
-    volume = btrfs_pair.Volume(lab, lab.node("host"), devices, Path(fact["path"]), "raid0")
     grown = volume.grow(node, member.device)
     lab.fact("store", devices=list(grown.devices), path=fact["path"], model=fact["model"])
     return node.name

@@ -1,0 +1,1 @@
+"""Predictions of `strata scale --what-if`, held against changes that are made."""

@@ -1,0 +1,82 @@
+"""The kept changes as a table, and what they say of all predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from scalebench.trial import Record
+from strata import units
+
+MEDIAN, WORST, COVERED, CHANGES, STACKS = 0.05, 0.15, 0.90, 40, 4
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One change: the predicted gain with its interval, and the real one."""
+
+    group: str
+    stack: str
+    asked: str
+    before: float
+    after: float
+    gain: float
+    low: float
+    high: float
+
+    @property
+    def real(self) -> float:
+        """Times the rate before."""
+        return self.after / self.before
+
+    @property
+    def error(self) -> float:
+        """Of the predicted gain, as a share of the real one."""
+        return self.gain / self.real - 1
+
+    @property
+    def covered(self) -> bool:
+        """Whether the interval holds the real one."""
+        return self.low <= self.real <= self.high
+
+
+def judged(records: Sequence[Record]) -> Iterator[Judged]:
+    """Every change that was predicted; what was refused has no gain."""
+    for record in records:
+        for c in record["changes"]:
+            if (p := c["predicted"]) is not None:
+                told = (p["value"], p["low"], p["high"])
+                yield Judged(record["group"], record["stack"], c["asked"], c["before"], c["after"], *told)
+
+
+def refused(records: Sequence[Record]) -> list[str]:
+    """In words."""
+    return [f"{r['group']}: {c['asked']}: {c['refused']}" for r in records for c in r["changes"] if not c["predicted"]]
+
+
+def table(records: Sequence[Record]) -> tuple[str, bool]:
+    """Markdown, and whether every bar is met."""
+    rows = list(judged(records))
+    lines = ["| lab | asked | before | after | real gain | predicted | error | |", "|---|---|--:|--:|--:|--:|--:|---|"]
+    for r in rows:
+        told = f"{r.gain:.2f} ({r.low:.2f}–{r.high:.2f})"
+        mark = "" if r.covered else "outside"
+        lines.append(
+            f"| {r.group} | `{r.asked}` | {units.count(r.before)} | {units.count(r.after)} | {r.real:.2f} | {told} "
+            f"| {r.error:+.1%} | {mark} |"
+        )
+    if not rows:
+        return "no changes are kept", False
+    errors = sorted(abs(r.error) for r in rows)
+    share, stacks = sum(r.covered for r in rows) / len(rows), {r.stack for r in rows}
+    bars = (
+        (f"changes {len(rows)} (at least {CHANGES})", len(rows) >= CHANGES),
+        (f"stacks {len(stacks)} (at least {STACKS})", len(stacks) >= STACKS),
+        (f"median error {median(errors):.1%} (at most {MEDIAN:.0%})", median(errors) <= MEDIAN),
+        (f"worst error {errors[-1]:.1%} (at most {WORST:.0%})", errors[-1] <= WORST),
+        (f"intervals that hold the real gain {share:.0%} (at least {COVERED:.0%})", share >= COVERED),
+    )
+    lines += ["", *(f"* {text}: {'met' if met else 'MISSED'}" for text, met in bars)]
+    lines += [f"* not predicted: {text}" for text in refused(records)]
+    return "\n".join(lines), all(met for _, met in bars)
