@@ -34,6 +34,8 @@ UNSEEN = ("cache-fit", "cold-cache", "swapped")
 data.
 """
 FIRST_BASE = 60
+WITHHELD = 4
+"""Times that each case is judged with evidence taken away."""
 TRACEFS = "/sys/kernel/tracing"
 
 
@@ -124,6 +126,13 @@ def _told(cases: list[WatchCase], rules: split.Split, *, explain: bool) -> int:
         print(f"\n{score.text(judged.table([f for f, _ in mine], swapped), part)}")
     said = [judged.held(c, c.verdict, rules) for c in scored if c.verdict is not None]
     print(f"\n{score.text(judged.table(said, []), 'as said live')}")
+    less = [j for c in scored for j in judged.withheld(c, WITHHELD, rules)]
+    wrong = [j for j in less if j.wrong and j.first.confidence >= score.SURE]
+    print(f"\nEvidence taken away at random, n = {len(less)}: decided {sum(j.decided for j in less)}, ", end="")
+    print(f"confident and wrong {len(wrong)}.")
+    for one in wrong if explain else ():
+        if not one.kept:
+            print(f"  {one.name}: {one.first.layer}: {one.first.cause} {one.first.confidence:.2f}")
     failed = [c for c in cases if c.failed]
     print(f"\nNot scored, as the load does not feel it: {len(cases) - len(scored)}. Failed: {len(failed)}.")
     for name in sorted({c.load for c in cases}):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
 
 from diagnosisbench import score
@@ -12,6 +13,7 @@ from diagnosisbench.score import SURE, Bar, Row
 from diagnosisbench.split import Split
 
 from strata.diagnose.watch.verdict import judge
+from strata.model.expect import Expect
 from strata.model.finding import Cause, VerdictKind
 from strata.model.watch import APPLICATION
 from watchbench.case import WatchCase, verdict_of
@@ -26,6 +28,31 @@ def replayed(case: WatchCase) -> Verdict:
         return NO_VERDICT
     found = judge(case.observed)
     return verdict_of(found.verdict, found.findings)
+
+
+def withheld(case: WatchCase, times: int, split: Split) -> list[Judged]:
+    """As judged with counters, traces, issuers and the specification taken away at random, the same ones each time."""
+    seen = case.observed
+    if seen is None:
+        return []
+    chance, found = random.Random(case.trial.seed), []
+    for _ in range(times):
+        away = chance.uniform(0.1, 0.7)
+        rates = {name: values for name, values in seen.rates.items() if chance.random() >= away}
+        layers = tuple(x.model_copy(update={"expect": Expect()}) for x in seen.stack.layers)
+        stack = seen.stack.model_copy(update={"layers": layers}) if chance.random() < 0.5 else seen.stack
+        less = seen.model_copy(
+            update={
+                "rates": rates,
+                "stack": stack,
+                "arrivals": seen.arrivals if chance.random() < 0.5 else (),
+                "issuers": seen.issuers if chance.random() < 0.7 else (),
+                "ran": seen.ran if chance.random() < 0.7 else None,
+            }
+        )
+        told = judge(less)
+        found.append(held(case, verdict_of(told.verdict, told.findings), split))
+    return found
 
 
 def truth_of(case: WatchCase) -> Truth:

@@ -233,6 +233,16 @@ def test_a_near_wire_before_a_full_device_is_not_blamed() -> None:
     assert found.verdict.layer == "disk"
 
 
+def test_what_else_could_limit_has_to_be_seen_before_a_full_medium_is_certain() -> None:
+    """Without stalls, without knowing whose the requests are: the medium, and not for certain."""
+    whole = full(4, 2432)
+    assert judge(whole).verdict.confidence >= 0.8
+    unstalled = {name: v for name, v in whole.rates.items() if "stall" not in name}
+    assert judge(whole.model_copy(update={"rates": unstalled})).verdict.confidence < 0.8
+    nobodys = whole.model_copy(update={"issuers": (), "ran": None})
+    assert judge(nobodys).verdict.confidence < 0.8
+
+
 def test_segments_that_are_lost_are_named() -> None:
     found = over(wire() | {stored_name(tcp.RESENT.name, ON): 60.0}, 400, 1.0, 0.7)
     assert said(found)[1:] == ("share", Cause.WIRE_LOSS)

@@ -15,6 +15,7 @@ from strata.diagnose.watch.claim import NAMED, Answers, Claim
 from strata.diagnose.watch.view import IDLE_BYTES, IDLE_IOPS, LoadView
 from strata.model.finding import Cause, Finding, RuledOut, Verdict, VerdictKind
 from strata.model.plugins import modules
+from strata.model.resources import Disk
 from strata.model.watch import APPLICATION, Observed, WatchedLayer
 
 SHORTEST_S = 2.0
@@ -209,10 +210,20 @@ def _unseen(view: LoadView) -> Verdict | None:
     )
 
 
+def _both_ends_seen(view: LoadView, disk: Disk | None) -> bool:
+    """Whether a load would have been counted: the device whole, and of a wire both directions of its client."""
+    if disk is None or disk.busy is None or disk.in_flight is None:
+        return False
+    client = [c for c in view.whole.cards if c.node == view.top.node]
+    return not view.remote or any(c.received is not None and c.sent is not None for c in client)
+
+
 def _idle(view: LoadView) -> Verdict | None:
     """By the whole time: a file system's own commit now and then is no load."""
     whole = view.whole
     disk = None if view.device is None else whole.disk(*view.device)
+    if not _both_ends_seen(view, disk):
+        return None
     moved = max((c.most for c in whole.cards), default=0.0) if view.remote else 0.0
     iops = 0.0 if disk is None else disk.reads + disk.writes
     rate = 0.0 if disk is None else disk.read_bytes + disk.write_bytes

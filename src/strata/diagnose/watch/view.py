@@ -226,6 +226,9 @@ class LoadView:
         mine = tuple(i for i in self.seen.issuers if i.watched)
         if mine or self.seen.ran is not None:
             return mine
+        if self.remote:
+            # What has requests at the device there is a server; who asks it is not told by that.
+            return ()
         at_device = {s.pid for s in self.sharers if not s.kernel and s.share >= LOAD}
         return tuple(i for i in self.seen.issuers if i.pid in at_device) or self.seen.issuers[:1]
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from strata import units
 from strata.diagnose.watch.claim import Claim, Not
 from strata.diagnose.watch.view import LoadView
+from strata.model.counters import blockdev
 from strata.model.finding import Cause, VerdictKind
 from strata.units import NS_PER_S
 
@@ -139,7 +140,7 @@ def _named(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Clai
         VerdictKind.MEDIUM,
         layer,
         Cause.MEDIUM,
-        0.88,
+        0.88 if _all_seen(view) else 0.74,
         share,
         f"{name} is full and gives what it is specified for",
         f"{name} serves {_many(pace.at_once)}, {units.duration(each)} each, as specified: it gives no more, and it is "
@@ -169,7 +170,7 @@ def _by_spec(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Cl
             VerdictKind.MEDIUM,
             layer,
             Cause.MEDIUM,
-            0.82,
+            0.82 if _all_seen(view) else 0.74,
             view.busy or 1.0,
             f"{name} is full and gives what it is specified for",
             f"With requests waiting, {name} gives {units.count(view.iops)} IOPS, as specified.",
@@ -202,6 +203,13 @@ def _by_spec(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Cl
         ),
         what=name,
     )
+
+
+def _all_seen(view: LoadView) -> bool:
+    """Whether what else could limit a device that gives what it promises would have shown: others, stalls, splits."""
+    if view.device is None or not view.arrivals or not view.mine:
+        return False
+    return view.told.value(blockdev.STALLED_SECONDS, device=view.device[0], node=view.device[1]) is not None
 
 
 def _whole(worth: float) -> bool:

@@ -59,7 +59,7 @@ def _lost(view: LoadView, layer: str) -> Iterator[Claim | Not]:
         VerdictKind.LAYER,
         layer,
         Cause.WIRE_LOSS,
-        0.85 if resent.share >= 0.005 else 0.7,
+        0.85 if resent.share >= 0.005 and _loss_seen_whole(view) else 0.7,
         0.9,
         f"{units.percent(resent.share, 2)} of the segments are lost and sent again",
         f"{units.count(resent.rate)} segments per second are sent again by {resent.where}, on cards that drop none "
@@ -72,6 +72,16 @@ def _lost(view: LoadView, layer: str) -> Iterator[Claim | Not]:
         ),
         what=resent.where,
     )
+
+
+def _loss_seen_whole(view: LoadView) -> bool:
+    """Whether every node tells both what it sent and what of it again, and what arrived twice and was dropped is
+    known.
+    """
+    again = {r.node for r in view.told.of(tcp.RESENT)}
+    sent = {r.node for r in view.told.of(tcp.SEGMENTS, direction="out")}
+    doubled, dropped = view.told.of(tcp.HAD_ALREADY), any(c.dropped is not None for c in view.resources.cards)
+    return again == sent and bool(doubled) and dropped
 
 
 def _cards(view: LoadView, layer: str) -> Iterator[Claim | Not]:
