@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test quick check docs changelog setup lock clean bench-demos bench-diagnosis bench-engine bench-fleet bench-gate bench-honesty bench-imports bench-lab bench-matrix bench-probes bench-scale bench-store bench-trace bench-watch lab-selftest soak fuzz
+.PHONY: run test quick check docs changelog setup lock clean bench-demos bench-diagnosis bench-engine bench-fleet bench-gate bench-honesty bench-imports bench-lab bench-matrix bench-probes bench-scale bench-serve bench-store bench-trace bench-watch lab-selftest soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -60,6 +60,9 @@ bench-probes: setup ## what reading every counter costs, against the bar of 1 % 
 
 bench-scale: setup ## as root: what `strata scale --what-if` predicts, against changes that are made in the lab (QUICK=1; ARGS=--tables, --elastic)
 	@.venv/bin/python benches/scale/run.py $(if $(QUICK),--quick) $(ARGS)
+
+bench-serve: setup ## the pages of strata serve over 10,000 runs and a million cells: time at the server
+	@.venv/bin/python benches/serve/run.py $(ARGS)
 
 bench-store: setup ## a store of a million cells in SQLite and PostgreSQL: how long it takes to answer
 	@.venv/bin/python benches/store/run.py $(ARGS)

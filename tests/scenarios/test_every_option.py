@@ -46,6 +46,7 @@ USE_CASES = {
     "survey": ("survey_path", "compare_surveys"),
     "history": ("history_of", "gate_runs", "save_baseline", "list_baselines"),
     "derive": ("write_profile",),
+    "serving": ("listening",),
     "nodes": ("trust", "serve", "join", "list_nodes"),
     "strata_lab.labs": ("up", "down", "grow", "state", "enter", "put_in", "trials"),
 }
@@ -222,7 +223,7 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
 
 ONE_WAY = {
     "import": "{table}", "export": "csv", "compare": "a b", "history": "--all", "gate": "",
-    "report": "", "schema": "report",
+    "report": "", "schema": "report", "serve": "",
     "explain": "", "runs": "", "runs delete": "run --yes", "clean": "",
     "node serve": "", "node join": "tcp://127.0.0.1:1", "node list": "tcp://127.0.0.1:1",
     "lab up": "local", "lab down": "", "lab grow": "", "lab list": "", "lab status": "", "lab shell": "node",

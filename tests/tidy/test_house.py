@@ -62,6 +62,8 @@ def test_the_lab_is_packed_with_all_that_it_imports_and_fits_this_strata() -> No
         ("typer", {"cli", "lab"}),
         ("jinja2", {"report", "serve"}),
         ("rich", {"report"}),
+        ("starlette", {"serve"}),
+        ("uvicorn", {"serve"}),
         ("scipy", {"analyse"}),
         ("pyroute2", {"lab"}),
         ("pyarrow", {"formats"}),

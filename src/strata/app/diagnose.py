@@ -16,6 +16,7 @@ from strata.app.demos import DEMO_PREFIX, Scenario, demo_of, scenario
 from strata.app.driver import Driver
 from strata.app.experiment import experimented
 from strata.app.kept import opened, report_of
+from strata.app.live import recorded
 from strata.app.naming import file_or_directory
 from strata.app.options import Options, check_size, choose_size
 from strata.app.place import Place
@@ -308,7 +309,8 @@ def _carry_out(
     with (
         held(run_id),
         opened(options.store) as store,
-        Session(source, options, store, emit, workloads=workloads, run=resumed) as session,
+        recorded(run_id, source.stack, emit) as told,
+        Session(source, options, store, told, workloads=workloads, run=resumed) as session,
     ):
         run = session.prepare(run_id, size)
         status = session.measure()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from strata.app.further import fastest_writes
+from strata.app.live import standing_of
 from strata.app.plan import experiment_plan, experiment_round
 from strata.app.runner import Change
 from strata.engine import Request
@@ -153,6 +154,7 @@ def experimented(session: Session, analysis: Analysis) -> Diagnosis:
     with budget.spending():
         while session.options.confirm and len(tried) + len(refused) < MOST:
             passed = tuple(r.experiment for r in refused)
+            session.standing = standing_of(diagnosis)
             experiment = propose(stack, analysis, tried, budget.seconds_left, passed)
             if experiment is None:
                 break
@@ -240,7 +242,11 @@ def _rounds(
 ) -> list[CellResult]:
     """Both cells of ``plan`` in turn, until every prediction is decided; a few rounds at most. Every step is kept."""
     run = session.running()
-    session.emit(Progress(phase=Phase.CONFIRM, layer=experiment.layer, message=experiment.changes))
+    session.emit(
+        Progress(
+            phase=Phase.CONFIRM, layer=experiment.layer, message=experiment.changes, standing=session.standing
+        )
+    )  # fmt: skip
     results: list[CellResult] = []
 
     def commit(result: CellResult) -> None:

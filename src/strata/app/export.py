@@ -8,9 +8,11 @@ from pathlib import Path
 from strata.app.check import check_run
 from strata.app.history import baselines_of, gate_runs
 from strata.app.kept import load_kept, opened
+from strata.app.live import feed_of, measured_now
 from strata.app.outputs import Seal, new_folder, write_output
 from strata.errors import InconclusiveError
 from strata.formats.exports import Export, MeasuredRun, Tabular, cells_as, exported, form_of
+from strata.formats.exports.openmetrics import write_with
 from strata.formats.exports.tables import CELLS
 from strata.model.matrix import MatrixResult
 from strata.model.run import Report, RunStatus
@@ -28,6 +30,15 @@ def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CE
     """
     load = _judged if form_of(form).judged else _measured
     return exported(form, [load(run_id, store_url) for run_id in ids or (None,)], table)
+
+
+def metrics(store_url: str | None) -> str:
+    """OpenMetrics of the newest finished run of the store, and of what is measured now."""
+    with opened(store_url) as store:
+        newest = store.latest(RunStatus.DONE)
+    runs = [] if newest is None else [_measured(newest.id, store_url)]
+    now = (feed.look() for head in measured_now() if (feed := feed_of(head.run)) is not None)
+    return write_with(runs, [run for run in now if run is not None])
 
 
 def write_export(path: Path, made: Export) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,14 @@ def list_baselines(store_url: str | None) -> tuple[Baseline, ...]:
     """Every version of every baseline, by name, the one in force first."""
     with opened(store_url) as store:
         return store.baselines()
+
+
+def known_cells(store_url: str | None, *, demos: bool = False) -> dict[str, int]:
+    """Every cell that was ever measured, as ``<layer>/<workload key>``, and at how many places."""
+    with opened(store_url) as store:
+        every = store.series()
+    shown = {name: demos or demo_of(name) is None for name in {s.stack for s in every}}
+    return dict(sorted(Counter(s.name for s in every if shown[s.stack]).items()))
 
 
 def history_of(cell: str | None, store_url: str | None, last: int | None = None, *, demos: bool = False) -> History:

@@ -24,7 +24,7 @@ from strata.model.fio_words import entering
 from strata.model.matrix import MatrixResult
 from strata.model.remembered import EVERY, RunHead, Wanted
 from strata.model.result import CellResult
-from strata.model.run import Report, Run, RunStatus
+from strata.model.run import Label, Report, Run, RunStatus
 from strata.model.scale import ScaleResult
 
 if TYPE_CHECKING:
@@ -68,13 +68,14 @@ def load_report(run_id: str | None, store_url: str | None, *, cells: bool = True
 
 
 def list_runs(
-    limit: int, store_url: str | None, wanted: Wanted = EVERY, *, demos: bool = True
+    limit: int, store_url: str | None, wanted: Wanted = EVERY, *, demos: bool = True, skip: int = 0
 ) -> tuple[tuple[RunHead, ...], dict[str, Verdict]]:
-    """The newest of the runs ``wanted`` first, and the verdicts of those that have one, by run id."""
+    """The newest of the runs ``wanted`` first, without the newest ``skip``, and the verdicts of those that have one, by
+    run id."""
     if not demos:
         wanted = wanted.model_copy(update={"not_of": tuple(DEMO_PREFIX + name for name in shipped.demos())})
     with opened(store_url) as store:
-        runs = store.heads(limit, wanted)
+        runs = store.heads(limit, wanted, skip)
         return runs, store.verdicts(run.id for run in runs)
 
 
@@ -97,6 +98,17 @@ def named_runs(ids: Sequence[str], store_url: str | None) -> tuple[RunHead, ...]
     """The heads of these runs, each once. Raises `UsageError` for one that is not there."""
     with opened(store_url) as store:
         return tuple({run.id: RunHead.of(run) for run in map(store.load_run, ids)}.values())
+
+
+def label_run(run_id: str, label: Label, store_url: str | None) -> Run:
+    """Gives a run another name and note. Raises `UsageError` where it is not there, `RunFailed` for one that a process
+    is measuring now."""
+    with opened(store_url) as store:
+        run = store.load_run(run_id)
+        with held(run.id):
+            labelled = store.load_run(run.id).model_copy(update={"label": label})
+            store.update_run(labelled)
+    return labelled
 
 
 def delete_runs(ids: Sequence[str], store_url: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +17,7 @@ from strata import units
 from strata.app.diagnose import data_size, size_of, source_again, source_of
 from strata.app.earlier import earlier_noise, earlier_noise_of, noise_place
 from strata.app.kept import matrix_result, opened
+from strata.app.live import recorded
 from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan
 from strata.app.naming import is_endpoint
 from strata.app.opening import opened_together
@@ -195,6 +196,7 @@ def _carry_out(
         stop_on_signals() as stop,
         held(run_id),
         opened(options.store) as store,
+        ExitStack() as following,
         ground_of(where, options, grid_workloads, run_id, emit, destructive=destructive, resumed=resumed) as here,
     ):
         identity = engine.identity()
@@ -202,6 +204,9 @@ def _carry_out(
         _check_nodes(resumed, identity)
         check_layers(resumed, here.dropped)
         stack, site = here.stack, here.site
+        ask = resumed.plan.matrix if resumed else None
+        goal = asked.until if isinstance(asked, MatrixWords) else ask.target if ask else None
+        emit = following.enter_context(recorded(run_id, stack, emit, goal))
         pieces = {x.name: site.pieces(x.name)[0] for x in stack.layers}
         watches = devices_reached(stack, {name: piece.endpoint for name, piece in pieces.items()})
         runner = Runner(site, engine, store, watches.__getitem__, emit, stop)

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from strata import units
+from strata.app.live import recorded
 from strata.app.opening import opened_together
 from strata.app.precondition import budget_of, write_until_steady
 from strata.app.runner import Emit, Runner, as_progress, run_of
@@ -165,8 +166,8 @@ def measure_endpoint(
         if budget is not None:
             done = write_until_steady(runner, cell, budget, placement)
         prepared = runner.ready(step, cell, timing, placement)
-        with stop_on_signals() as stop:
-            hear = as_progress(emit, endpoint.uri, workload.label, timing.runtime_s)
+        with stop_on_signals() as stop, recorded(plan.id, plan.stack, emit, aim.mean if aim else None) as told:
+            hear = as_progress(told, endpoint.uri, workload.label, timing.runtime_s, precise)
             heard, runner.stop_requested = (hear, stop) if precise is None else precise.between(hear, stop)
             runner.carry_out(SingleStep(plan), lambda step, cell: runner.measure_cell(step, cell, prepared, heard))
         measured = runner.cells()

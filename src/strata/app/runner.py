@@ -19,6 +19,7 @@ from strata.engine import Engine, Piece, Request, Timing
 from strata.engine.cell import Prepared
 from strata.errors import RunFailed
 from strata.host.clock import now_unix_ns
+from strata.model import histogram
 from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
 from strata.model.precondition import Preconditioned
@@ -209,13 +210,34 @@ def rates(interval: Interval) -> dict[str, float]:
     return {"iops": ops / seconds, "bytes_per_second": size / seconds} if seconds else {}
 
 
-def as_progress(emit: Emit, layer: str, label: str, longest_s: float) -> Hear:
+def times(interval: Interval) -> dict[str, float]:
+    """What `Progress` says of the service times of an interval, both directions together; nothing of one in which no
+    I/O came back, as in a stall."""
+    merged = histogram.merge([interval.read.service_time, interval.write.service_time])
+    if merged is None or not interval.read.ops + interval.write.ops:
+        return {}
+    p50, p99 = histogram.quantiles(merged, [0.5, 0.99])
+    return {"p50_ns": p50, "p99_ns": p99}
+
+
+class Precision(Protocol):
+    """What knows how well a mean is known."""
+
+    def half_width(self) -> float | None:
+        """As a share of it; None before the first look."""
+
+
+def as_progress(emit: Emit, layer: str, label: str, longest_s: float, precision: Precision | None = None) -> Hear:
     """Tells ``emit`` of the intervals of one measurement; ``longest_s`` is the most it may take, without its ramp."""
 
     def told(done: Interval, now: Glance) -> None:
         left = max(0.0, longest_s - done.end_ns / units.NS_PER_S)
         if done.clients:
             now = now.model_copy(update={"clients": done.clients})
-        emit(Progress(phase=Phase.MEASURE, layer=layer, label=label, seconds_left=left, now=now, **rates(done)))
+        half_width = None if precision is None else precision.half_width()
+        known = Progress(
+            phase=Phase.MEASURE, layer=layer, label=label, seconds_left=left, now=now, half_width=half_width
+        )  # fmt: skip
+        emit(known.model_copy(update={**rates(done), **times(done)}))
 
     return told

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 
 from strata.app.kept import opened, scale_result
+from strata.app.live import recorded
 from strata.app.matrix import GENERATOR_TIMING, MatrixSite, ground_of, plan_site
 from strata.app.naming import is_endpoint
 from strata.app.options import Options
@@ -82,10 +84,12 @@ def _carry_out(
         stop_on_signals() as stop,
         held(run_id),
         opened(options.store) as store,
+        ExitStack() as following,
         ground_of(where, options, workloads, run_id, emit, destructive=destructive, resumed=resumed) as here,
     ):
         check_layers(resumed, here.dropped)
         pieces = {x.name: here.site.pieces(x.name)[0] for x in here.stack.layers}
+        emit = following.enter_context(recorded(run_id, here.stack, emit))
         runner = Runner(here.site, engine, store, _sampling(here, ends), emit, stop)
         plan = resumed.plan if resumed else None
         if plan is None:

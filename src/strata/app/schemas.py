@@ -15,6 +15,7 @@ from strata.model.compared import ComparedRuns
 from strata.model.figures import Checked
 from strata.model.history import Gate, History
 from strata.model.imported import ImportResult
+from strata.model.live import LiveRun
 from strata.model.matrix import MatrixResult
 from strata.model.nodes import NodeList, TrustState
 from strata.model.peers import FleetCompared
@@ -35,11 +36,12 @@ WHOLE: dict[str, type[BaseModel]] = {
     "compare": ComparedRuns, "history": History, "gate": Gate, "verify": VerifyResult, "trace": TraceResult,
     "check": Checked, "import": ImportResult, "stages": StagesState, "nodes": NodeList, "trust": TrustState,
     "survey-compare": ComparedSurveys, "scale": ScaleResult, "fleet": FleetCompared, "watch": WatchResult,
-    "watch-slice": Slice, "watch-history": LookBack,
+    "watch-slice": Slice, "live": LiveRun, "watch-history": LookBack,
 }  # fmt: skip
 """``strata.NAME/1``: the document is the value itself."""
 PARTS: dict[str, tuple[str, Any]] = {
     "survey": ("survey", Survey), "plan": ("plan", Plan), "runs": ("runs", list[RunHead]),
+    "comparisons": ("comparisons", list[ComparedRuns]), "cells": ("cells", dict[str, int]),
     "runs-deleted": ("deleted", list[str]), "baselines": ("baselines", list[Baseline]), "clean": ("removed", list[str]),
 }  # fmt: skip
 """``strata.NAME/1``: a value, or a list of them, stands under a key."""

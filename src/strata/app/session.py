@@ -12,16 +12,15 @@ from strata.app.noise import probe_noise
 from strata.app.options import Options
 from strata.app.plan import plan_of, refused_cells
 from strata.app.precondition import said_of, write_until_steady
-from strata.app.runner import Change, Emit, Runner, check_layers, check_resumable, rates, run_of
+from strata.app.runner import Change, Emit, Runner, check_layers, check_resumable, rates, run_of, times
 from strata.app.sampling_scope import SamplingScope, sampling_scope_of
 from strata.app.signals import caught
 from strata.engine import Timing, engine_for
 from strata.errors import RunFailed
-from strata.model import histogram
 from strata.model.analysis import Analysis
 from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.precondition import Preconditioned
-from strata.model.progress import Glance, Phase, Progress
+from strata.model.progress import Glance, Phase, Progress, StandingCause
 from strata.model.result import CellResult, Interval
 from strata.model.run import NoiseProbe, Run, RunStatus
 from strata.model.stack import Stack
@@ -50,6 +49,7 @@ class Session(Runner):
     ) -> None:  # fmt: skip
         self.survey, self.options, self.store = source.survey, options, store
         self._budget: Budget | None = None
+        self.standing: tuple[StandingCause, ...] = ()
         self._began = time.monotonic()
         self.workloads = workloads
         self.place = source.place(run.plan.workloads if run else workloads)
@@ -201,7 +201,7 @@ class Session(Runner):
         )  # fmt: skip
 
         def on_interval(interval: Interval, now: Glance) -> None:
-            self.emit(told.model_copy(update={**rates(interval), "p99_ns": _p99(interval), "now": now}))
+            self.emit(told.model_copy(update={**rates(interval), **times(interval), "now": now}))
 
         prepared = self.ready(step, cell, _timing(plan), plan.placement, change)
         return self.measure_cell(step, cell, prepared, on_interval)
@@ -264,11 +264,3 @@ class Session(Runner):
 
 def _timing(plan: Plan) -> Timing:
     return Timing(ramp_s=plan.ramp_s, runtime_s=plan.runtime_s, interval_s=plan.interval_s)
-
-
-def _p99(interval: Interval) -> float | None:
-    merged = histogram.merge([interval.read.service_time, interval.write.service_time])
-    if merged is None or not interval.read.ops + interval.write.ops:
-        # An interval in which nothing came back, as in a stall.
-        return None
-    return histogram.quantiles(merged, [0.99])[0]

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from strata.app.circumstances import environment
 from strata.app.diagnose import chosen_workloads
 from strata.app.kept import opened
+from strata.app.live import recorded
 from strata.app.opening import Targets, opened_together
 from strata.app.options import Options
 from strata.app.plan import plan_of, refused_cells
-from strata.app.runner import Emit, Runner, rates
+from strata.app.runner import Emit, Runner, rates, times
 from strata.app.sampling_scope import sampling_scope_of_endpoints
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import read_stack
@@ -160,6 +161,7 @@ def _measure(stack: Stack, layer: Layer, options: Options, repeated: Workload | 
         ours.enter_context(held(run_id))
         store = ours.enter_context(opened(options.store))
         stop = ours.enter_context(stop_on_signals())
+        emit = ours.enter_context(recorded(run_id, one, emit))
         emit(Progress(phase=Phase.PREPARE, message=f"preparing {layer.name}"))
         sites = _Sites({name: ours.enter_context(_opened(name, end, workloads, options)) for name, end in ends.items()})
         refused = refused_cells(engine, workloads, {name: sites.pieces(name)[0] for name in ends})
@@ -210,7 +212,7 @@ def _carried_out(runner: Runner, store: Store) -> None:
         )  # fmt: skip
 
         def hear(interval: Interval, now: Glance) -> None:
-            runner.emit(told.model_copy(update={**rates(interval), "now": now}))
+            runner.emit(told.model_copy(update={**rates(interval), **times(interval), "now": now}))
 
         return runner.measure_cell(step, cell, runner.ready(step, cell, timing, plan.placement), hear)
 

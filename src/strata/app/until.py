@@ -47,6 +47,10 @@ class Precise:
 
         return heard, lambda: self._rule.ended is not None or stop_requested()
 
+    def half_width(self) -> float | None:
+        """How well the mean is known, as a share of it; None before the first look."""
+        return self._rule.half_width
+
     def ended_it(self, result: EngineResult, signal: int | None) -> bool:
         """Whether the rule, and no person or error, had it stopped before the engine's own time."""
         return signal is None and self._rule.ended is not None and result.stop_reason == "stopped"

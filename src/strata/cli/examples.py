@@ -94,6 +94,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("strata report", "show the newest run again"),
         ("strata report r-20260314 --html report.html", "write an earlier run as a page"),
     ),
+    "serve": (
+        ("strata serve", "the runs of the store in a browser, and a run while it is measured"),
+        ("strata serve --control --listen 127.0.0.1:0", "with names that can be changed, at a free port"),
+    ),
     "explain": (
         ("strata explain", "the evidence of the newest verdict, row by row"),
         ("strata explain 20261120-1 2 --json", "the second finding of an earlier run, as JSON"),

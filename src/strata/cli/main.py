@@ -28,6 +28,7 @@ from strata.cli import (
     runs,
     scale,
     schema,
+    serve,
     stage,
     survey,
     target,
@@ -78,6 +79,7 @@ app.command("history")(history.history)
 app.command("gate")(history.gate)
 app.command("baseline")(history.baseline)
 app.command("report")(reports.report)
+app.command("serve")(serve.serve)
 app.command("explain")(reports.explain)
 app.add_typer(runs.runs)
 app.add_typer(node.node)

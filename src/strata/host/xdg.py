@@ -10,7 +10,7 @@ from strata.errors import RunFailed
 from strata.host import ownership
 
 _HINT = "set STRATA_STATE_DIR to a directory of your own (with sudo: sudo -H keeps it in root's home)"
-_HOLDS = r"strata\.db.*|\.?files\..*|tracing|nodes|watch|.*\.lock"
+_HOLDS = r"strata\.db.*|\.?files\..*|tracing|nodes|watch|live|serve|.*\.lock"
 """What the state directory holds."""
 
 

@@ -76,10 +76,21 @@ class Glance(Value):
     clients: tuple[ClientNow, ...] = ()
 
 
+class StandingCause(Value):
+    """A cause that the measurements so far speak for; ``holds``: what an experiment said of it, None without one."""
+
+    layer: str
+    cause: str
+    title: str
+    confidence: float
+    holds: bool | None = None
+
+
 class Progress(Value):
     """One moment of a run. ``step`` counts from 1; rates are of the last interval, None before the first.
 
-    ``finished`` marks the last event of a step; its rates are those of the whole step.
+    ``finished`` marks the last event of a step; its rates are those of the whole step. ``half_width``: how well the
+    mean is known, as a share of it, where the run ends by that. ``standing``: what the experiment that begins is about.
     """
 
     phase: Phase
@@ -92,8 +103,11 @@ class Progress(Value):
     steps: int | None = None
     iops: float | None = None
     bytes_per_second: float | None = None
+    p50_ns: float | None = None
     p99_ns: float | None = None
     now: Glance = Glance()
+    half_width: float | None = None
+    standing: tuple[StandingCause, ...] = ()
     seconds_left: float | None = None
     finished: bool = False
     error: str | None = None

@@ -18,11 +18,16 @@ SHOWN = 40
 def headline(gate: Gate) -> str:
     """``fine: none of 8 cells lost so much (limit 10 %, against main version 3)``."""
     asked = f"limit {figures.percent(gate.max_loss)}, against {gate.baseline} version {gate.version}"
+    return f"{outcome(gate)}: {gate.why} ({asked})"
+
+
+def outcome(gate: Gate) -> str:
+    """``fine``, ``regression``, ``too noisy`` or ``inconclusive``."""
     told = gate.outcome is not GateOutcome.TOO_NOISY or any(
         c.outcome is gate.outcome and c.noise is not None for c in gate.cells
     )
     # Nothing is noisy where the only trouble is that nothing was measured, or that nobody knows the noise.
-    return f"{gate.outcome.value if told else 'inconclusive'}: {gate.why} ({asked})"
+    return gate.outcome.value if told else "inconclusive"
 
 
 def gate_text(gate: Gate, width: int, color: bool = False) -> str:
@@ -33,9 +38,9 @@ def gate_text(gate: Gate, width: int, color: bool = False) -> str:
     out += field("candidate", _runs(gate.candidate_runs), width, column=9)
     cells = _sorted(gate)
     head = ("layer", "workload", "baseline", "candidate", "IOPS", "noise", "detects", "")
-    rows = [_row(c) for c in cells[:SHOWN]]
+    shown = [_row(c) for c in cells[:SHOWN]]
     styles = [_STYLE[c.outcome] if c.outcome is not GateOutcome.FINE else None for c in cells[:SHOWN]]
-    out += ["", *cell_table(head, rows, styles, width, paint)]
+    out += ["", *cell_table(head, shown, styles, width, paint)]
     if len(cells) > SHOWN:
         out.append(f"  and {len(cells) - SHOWN} more; --json has all")
     if gate.missing:
@@ -50,11 +55,11 @@ def gate_text(gate: Gate, width: int, color: bool = False) -> str:
 def gate_markdown(gate: Gate) -> str:
     """For a pull request; a trailing newline is not added."""
     head = ["", "layer", "workload", "baseline", "candidate", "IOPS", "detects"]
-    rows = []
+    shown = []
     for c in _sorted(gate)[:SHOWN]:
         layer, workload, old, new, moved, _, finds, _ = _row(c)
-        rows.append([_MARK[c.outcome], escape(layer), escape(workload), old, new, moved, finds])
-    blocks = [f"### Strata: {_MARK[gate.outcome]} {escape(headline(gate))}", gfm(head, rows, 3)]
+        shown.append([_MARK[c.outcome], escape(layer), escape(workload), old, new, moved, finds])
+    blocks = [f"### Strata: {_MARK[gate.outcome]} {escape(headline(gate))}", gfm(head, shown, 3)]
     if len(gate.cells) > SHOWN:
         blocks.append(f"and {len(gate.cells) - SHOWN} more cells")
     if gate.missing:
@@ -66,6 +71,11 @@ def gate_markdown(gate: Gate) -> str:
         f"<sub>{escape(f'baseline {_runs(gate.baseline_runs)}; candidate {_runs(gate.candidate_runs)}')}</sub>"
     )
     return "\n\n".join(blocks)
+
+
+def rows(gate: Gate) -> list[list[str]]:
+    """The cells as a table has them, the worst first."""
+    return [_row(c) for c in _sorted(gate)]
 
 
 def _missing(gate: Gate) -> str:

@@ -40,8 +40,9 @@ class Recall:
     def _writing(self) -> AbstractContextManager[Session]:
         raise NotImplementedError
 
-    def heads(self, limit: int, wanted: Wanted = EVERY) -> tuple[RunHead, ...]:
-        """The newest ``limit`` runs of those ``wanted`` as a list shows them, the newest first."""
+    def heads(self, limit: int, wanted: Wanted = EVERY, skip: int = 0) -> tuple[RunHead, ...]:
+        """The newest ``limit`` runs of those ``wanted`` as a list shows them, the newest first, without the newest
+        ``skip``."""
         asked = (
             select(
                 RunRow.id, RunRow.created_unix_ns, RunRow.status, RunRow.stack,
@@ -52,6 +53,7 @@ class Recall:
             .where(*_conditions(wanted))
             .order_by(RunRow.created_unix_ns.desc(), RunRow.id.desc())
             .limit(max(limit, 0))
+            .offset(max(skip, 0))
         )  # fmt: skip
         with named("cannot read the store", self.path), self._reading() as session:
             rows = session.execute(asked).all()

@@ -28,7 +28,7 @@ UNDER_WAY = 2
 class StoppingRule:
     """One measurement. Give every interval to `add`; the first `Ending` stands, whatever comes after it.
 
-    ``ended`` is None as long as it has to go on.
+    ``ended`` is None as long as it has to go on. ``half_width``: of the mean as a share of it, at the last look.
     """
 
     def __init__(self, aim: Aim, prior: NoisePrior | None = None) -> None:
@@ -38,6 +38,7 @@ class StoppingRule:
         self._bytes = 0
         self._look_at_s = aim.seconds_min
         self.ended: Ending | None = None
+        self.half_width: float | None = None
 
     def add(self, interval: Interval) -> Ending | None:
         """The next interval, whole and in order."""
@@ -62,6 +63,7 @@ class StoppingRule:
         if last.size * last.seconds < aim.seconds_min * 0.99:
             return False
         mean, settled = mean_of(last.iops, last.seconds, self._prior), steadiness(last.iops)
+        self.half_width = None if mean is None or mean.value <= 0 else mean.half / mean.value
         if mean is None or settled is None or not settled.steady:
             return False
         if (mean.inside if self._forbidden else mean.half) > aim.mean * mean.value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from strata.model.compared import Change, ComparedRuns
 from strata.report import compare_lines
 from strata.report.html import frame
@@ -11,7 +13,7 @@ from strata.report.html.frame import Cell, ends, interval, text_of
 _LOOK = {Change.SLOWER: "slower", Change.FASTER: "faster", Change.CANNOT_TELL: "unsure", Change.EQUIVALENT: "same"}
 
 
-def render(compared: ComparedRuns) -> str:
+def render(compared: ComparedRuns, site: Markup | None = None) -> str:
     """The whole page as one string of HTML; what changed most comes first."""
     cells = compare_lines.by_change(compared.cells)
     return frame.render(
@@ -19,6 +21,7 @@ def render(compared: ComparedRuns) -> str:
         csv_of(compared),
         f"strata-{compared.a.run}-{compared.b.run}",
         ("compare.css",),
+        site=site,
         compared=compared,
         cells=cells,
         lines=compare_lines,

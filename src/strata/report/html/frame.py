@@ -12,8 +12,9 @@ import hashlib
 import io
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from strata import units
@@ -35,10 +36,12 @@ def _shown(value: object) -> object:
     return Markup(lines(value)) if isinstance(value, Markup) else lines(value)
 
 
-def environment() -> Environment:
-    """Templates of this folder, everything escaped, a missing name is an error."""
+@cache
+def environment(*more: BaseLoader) -> Environment:
+    """Templates of this folder and of ``more``, everything escaped, a missing name is an error. Made once: to compile
+    the templates takes longer than to fill them."""
     env = Environment(
-        loader=PackageLoader("strata.report.html", "templates"),
+        loader=ChoiceLoader([PackageLoader("strata.report.html", "templates"), *more]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,
@@ -57,17 +60,33 @@ def contents(body: str) -> list[tuple[str, Markup]]:
     return [(ident, Markup(_TAG.sub("", heading))) for ident, heading in _HEADING.findall(body)]
 
 
-def render(template: str, csv: str, name: str, styles: tuple[str, ...] = (), **context: object) -> str:
-    """The whole page as one string of HTML. ``csv`` is saved under ``name``; ``styles`` are sheets beside the shared
-    one."""
-    env = environment()
-    assert env.loader is not None
-    sheets = "".join(env.loader.get_source(env, sheet)[0] for sheet in ("style.css", *styles))
-    script = env.loader.get_source(env, "script.js")[0]
-    policy = f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+def render(
+    template: str, csv: str | None, name: str, styles: tuple[str, ...] = (), *, env: Environment | None = None,
+    scripts: tuple[str, ...] = (), site: Markup | None = None, **context: object,
+) -> str:  # fmt: skip
+    """The whole page as one string of HTML. ``csv`` is saved under ``name``, None: there are no figures to save;
+    ``styles`` and ``scripts`` are files beside the shared ones; ``site`` stands above everything, where the page is one
+    of several."""
+    env = env or environment()
+    wanted = (*(("script.js",) if csv is not None else ()), *scripts)
     return env.get_template(template).render(
-        style=Markup(sheets), script=Markup(script), policy=policy, csv=csv, csv_name=f"{name}.csv", **context
-    )
+        styles=[Markup(source(env, sheet)) for sheet in ("style.css", *styles)],
+        scripts=[Markup(source(env, script)) for script in wanted],
+        policy=" ".join(f"'{hash_of(source(env, script))}'" for script in wanted) or "'none'",
+        asks="connect-src 'self'; " if scripts else "", site=site or "", csv=csv, csv_name=f"{name}.csv", **context,
+    )  # fmt: skip
+
+
+@cache
+def source(env: Environment, name: str) -> str:
+    """The text of a style sheet or a script, as it was when it was first asked for: its hash is in a policy."""
+    assert env.loader is not None
+    return env.loader.get_source(env, name)[0]
+
+
+def hash_of(text: str) -> str:
+    """As a content policy names what may run or style."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def heat(ratio: float) -> str:

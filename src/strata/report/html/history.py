@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from markupsafe import Markup
+
 from strata.model.history import CellHistory, History
 from strata.report import compare_lines, figures, history_text
 from strata.report.html import frame
@@ -11,7 +13,7 @@ from strata.report.html.charts.course import course
 from strata.report.html.frame import text_of
 
 
-def render(history: History) -> str:
+def render(history: History, site: Markup | None = None) -> str:
     """The whole page as one string of HTML; cells whose level changed come first, cells without a run not at all."""
     cells = sorted((c for c in history.cells if c.points), key=lambda c: not c.changes)
     return frame.render(
@@ -19,6 +21,7 @@ def render(history: History) -> str:
         csv_of(cells),
         "strata-history",
         ("history.css",),
+        site=site,
         change=compare_lines.change,
         lines=history_text,
         span=_span(cells),

@@ -31,13 +31,14 @@ class PatternPanel:
         return any(c.iops is not None and not quantity.read(c) for c in self.cells)
 
 
-def render(result: MatrixResult) -> str:
+def render(result: MatrixResult, site: Markup | None = None) -> str:
     """The whole page as one string of HTML."""
     return frame.render(
         "matrix.html",
         csv_of(result),
         f"strata-{result.run}",
         ("matrix.css",),
+        site=site,
         result=result,
         panels=_panels(result),
         natural=width_of(result.ask.grid.sizes),

@@ -39,9 +39,9 @@ class Panel:
     chart: Markup
 
 
-def render(report: Report) -> str:
+def render(report: Report, site: Markup | None = None) -> str:
     """The whole page as one string of HTML."""
-    return frame.render("report.html", csv_of(report), f"strata-{report.run.id}", **context(report))
+    return frame.render("report.html", csv_of(report), f"strata-{report.run.id}", site=site, **context(report))
 
 
 def csv_of(report: Report) -> str:

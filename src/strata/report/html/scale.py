@@ -27,13 +27,14 @@ class LayerPanel:
     answers: tuple[tuple[str, ...], ...]
 
 
-def render(result: ScaleResult) -> str:
+def render(result: ScaleResult, site: Markup | None = None) -> str:
     """The whole page as one string of HTML."""
     return frame.render(
         "scale.html",
         csv_of(result),
         f"strata-{result.run or 'scale'}",
         ("scale.css",),
+        site=site,
         result=result,
         head=scale_text.head_words(result),
         panels=[_panel(result, i, layer) for i, layer in enumerate(result.layers)],

@@ -65,6 +65,16 @@ def dot(x: float, y: float, colour: str, told: Markup) -> Markup:
     return element("circle", told, cx=x, cy=y, r=2.6, class_=f"dot {colour}")
 
 
+_MARKS = ("M-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0", "M0 -4L4 0L0 4L-4 0Z", "M-3 -3H3V3H-3Z", "M0 -4L4 3H-4Z")
+"""A circle, a diamond, a square, a triangle: where colour and line pattern do not tell layers apart."""
+
+
+def mark(x: float, y: float, index: int, *children: object) -> Markup:
+    """One figure of the layer of that number, in its shape and colour."""
+    at = f"translate({coordinate(x)} {coordinate(y)})"
+    return element("path", *children, d=_MARKS[index % len(_MARKS)], transform=at, class_=f"dot {layer_class(index)}")
+
+
 def left_axis(left: float, right: float, ticks: Iterable[tuple[float, str]]) -> list[Markup]:
     """A rule across the picture for each (y, word) of ``ticks``, with the word before it."""
     each = ((line(left, y, right, y, "grid"), text(left - 6, y + 4, word, "tick", "end")) for y, word in ticks)

@@ -30,3 +30,8 @@ button("Save the figures as CSV", document.querySelector(".contents")).addEventL
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 });
+
+for (const slider of document.querySelectorAll("input[type=range]")) {
+  const said = slider.parentElement.querySelector("output");
+  slider.addEventListener("input", () => { said.textContent = `${slider.value}×`; });
+}

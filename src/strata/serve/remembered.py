@@ -1,0 +1,128 @@
+"""The pages of what is remembered over runs: comparisons, histories, baselines and gates."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from dataclasses import dataclass
+from functools import partial
+
+from strata.app import compare as comparing
+from strata.app import history as remembering
+from strata.app import kept
+from strata.errors import StrataError, UsageError
+from strata.model.compared import CellCompared, ComparedRuns
+from strata.model.history import Gate, GateOutcome
+from strata.report import compare_lines, gate_text
+from strata.report.html import compare, history
+from strata.report.json_ import render_part
+from strata.serve.shown import Shown, render, site
+
+COMPARED_MOST = 8
+"""Runs beside each other: more columns than these nobody reads."""
+CELLS_MOST = 24
+"""Histories of one page; of more the list is shown."""
+NEWEST = 300
+"""Runs of a cell that its history shows; ``strata history`` shows all."""
+
+
+@dataclass(frozen=True)
+class GateLine:
+    """A baseline in force, and what the gate says of the newest run; ``why`` in place of it where it cannot."""
+
+    name: str
+    version: int
+    runs: int
+    gate: Gate | None
+    why: str = ""
+
+    @property
+    def look(self) -> str:
+        """As the page colours it."""
+        if self.gate is None:
+            return "open"
+        return {GateOutcome.FINE: "good", GateOutcome.REGRESSION: "bad"}.get(self.gate.outcome, "open")
+
+
+class RememberedPages:
+    """Everything that is asked of several runs."""
+
+    def __init__(self, store: str | None) -> None:
+        self._store = store
+
+    def compared(self, runs: list[str], *, anyway: bool, by_age: bool) -> Shown:
+        """Each run against the first one, or ``by_age`` against the oldest. Raises what `compare_runs` raises."""
+        chosen = list(dict.fromkeys(run for run in runs if run))[: COMPARED_MOST + 1]
+        if not 2 <= len(chosen) <= COMPARED_MOST:
+            why = f"2 to {COMPARED_MOST} runs are compared, and {len(set(runs))} were chosen"
+            raise UsageError("cannot compare", "these runs", why, "mark runs in the list: /runs")
+        if by_age:
+            heads = kept.named_runs(chosen, self._store)
+            chosen = [h.id for h in sorted(heads, key=lambda h: h.created_unix_ns)]
+        reference, *others = chosen
+        found = [comparing.compare_runs(reference, other, self._store, anyway=anyway) for other in others]
+        if len(found) == 1:
+            twin = f"/compare.json?run={reference}&run={others[0]}"
+            return Shown(
+                partial(compare.render, found[0], site("", ("JSON", twin))), partial(found[0].model_dump_json, indent=2)
+            )
+        return Shown(
+            partial(render, "several.html", "", found=found, rows=_rows(found), lines=compare_lines, anyway=anyway),
+            partial(render_part, "comparisons", "comparisons", found),
+        )
+
+    def histories(self, asked: dict[str, str]) -> Shown:
+        """One cell over its runs, or the list of cells."""
+        demos, cell = "demos" in asked, asked.get("cell", "").strip()
+        if cell and len(matching := _matching(cell, remembering.known_cells(self._store, demos=True))) > CELLS_MOST:
+            html = partial(render, "cells.html", "/history", cells=matching, demos=demos, many=True)
+            return Shown(html, lambda: _cells_json(matching))
+        if cell:
+            found = remembering.history_of(cell, self._store, NEWEST, demos=True)
+            above = site("/history", ("All cells", "/history"))
+            return Shown(partial(history.render, found, above), partial(found.model_dump_json, indent=2))
+        cells = remembering.known_cells(self._store, demos=demos)
+        return Shown(
+            partial(render, "cells.html", "/history", cells=cells, demos=demos, many=False),
+            lambda: _cells_json(cells),
+        )
+
+    def baselines(self) -> Shown:
+        """Every baseline in force with its gate: whether the newest run passes stands at the top."""
+        every = remembering.list_baselines(self._store)
+        force = {b.name: b for b in reversed(every)}.values()
+        lines = [self._gated(b.name, b.version, len(b.runs)) for b in force]
+        return Shown(
+            partial(render, "baselines.html", "/baselines", lines=lines, every=every, outcome=gate_text.outcome),
+            partial(render_part, "baselines", "baselines", every),
+        )
+
+    def gate(self, name: str, runs: list[str]) -> Shown:
+        """The gate of runs, by default the newest, against a baseline. Raises what `gate_runs` raises."""
+        found = remembering.gate_runs(name, [r for r in runs if r], None, self._store)
+        html = partial(render, "gate.html", "/baselines", gate=found, text=gate_text, change=compare_lines.change)
+        return Shown(html, partial(found.model_dump_json, indent=2))
+
+    def _gated(self, name: str, version: int, runs: int) -> GateLine:
+        try:
+            return GateLine(name, version, runs, remembering.gate_runs(name, (), None, self._store))
+        except StrataError as e:
+            return GateLine(name, version, runs, None, e.headline)
+
+
+def _matching(cell: str, cells: dict[str, int]) -> dict[str, int]:
+    return {name: places for name, places in cells.items() if fnmatch.fnmatchcase(name, cell)}
+
+
+def _cells_json(cells: dict[str, int]) -> str:
+    return json.dumps({"schema": "strata.cells/1", "cells": cells}, indent=2, ensure_ascii=False)
+
+
+def _rows(found: list[ComparedRuns]) -> list[tuple[str, str, list[CellCompared | None]]]:
+    """(layer, workload, what each run is against the first), what changed most in any of them first."""
+    every: dict[tuple[str, str], list[CellCompared | None]] = {}
+    for i, one in enumerate(found):
+        for cell in one.cells:
+            every.setdefault((cell.layer, cell.label), [None] * len(found))[i] = cell
+    rows = [(layer, label, cells) for (layer, label), cells in every.items()]
+    return sorted(rows, key=lambda row: min((c.iops.value for c in row[2] if c is not None), default=1.0))

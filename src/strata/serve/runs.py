@@ -1,0 +1,164 @@
+"""The pages of runs: the list, one run finished or while it is measured, its name, and its end."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from contextlib import suppress
+from functools import partial
+from threading import Lock
+
+from strata.app import kept
+from strata.app.live import measured_now
+from strata.app.scale import scale_again
+from strata.errors import StrataError, UsageError
+from strata.model.matrix import MatrixResult
+from strata.model.remembered import RunHead, Wanted
+from strata.model.run import Label, Report, RunStatus
+from strata.model.scale import ScaleResult
+from strata.report import figures, json_, words
+from strata.report.html import frame, live, matrix, page, scale
+from strata.serve.feeds import Feeds
+from strata.serve.shown import Shown, part, render, site
+
+SLIDERS_MOST = 8
+PAGE = 100
+"""Runs of one page of the list."""
+KEPT_PAGES, KEPT_BYTES = 16, 32 << 20
+"""Finished runs whose pages are kept made: the second look costs nothing."""
+
+
+class RunPages:
+    """Everything below ``/runs``."""
+
+    def __init__(self, store: str | None, feeds: Feeds, *, control: bool) -> None:
+        self._store, self._feeds, self._control = store, feeds, control
+        self._made: OrderedDict[RunHead, str] = OrderedDict()
+        self._lock = Lock()
+
+    def listed(self, asked: dict[str, str]) -> Shown:
+        """The list, narrowed by what was ``asked``. Raises `UsageError` for a time that is none."""
+        since = asked.get("since", "").strip()
+        patterns = {key: _pattern(asked.get(key, "")) for key in ("name", "host", "stack")}
+        wanted = Wanted(**patterns, since_unix_ns=kept.since_of(since, time.time_ns()) if since else None)
+        number = _whole(asked.get("page", "1"))
+        demos = "demos" in asked
+        found, verdicts = kept.list_runs(PAGE + 1, self._store, wanted, demos=demos, skip=(number - 1) * PAGE)
+        shown, now = found[:PAGE], measured_now()
+
+        def html() -> str:
+            rows = [[r.id, figures.utc(r.created_unix_ns), r.status.value, r.name, r.stack, r.host,
+                     words.verdict_title(v) if (v := verdicts.get(r.id)) else ""] for r in shown]  # fmt: skip
+            csv = frame.text_of(["run", "made_utc", "status", "name", "stack", "host", "verdict"], rows)
+            return render(
+                "runs.html", "/runs", csv, "strata-runs", runs=shown, verdicts=verdicts, now=now, asked=asked,
+                number=number, more=len(found) > PAGE, narrowed=wanted != Wanted(), demos=demos, control=self._control,
+            )  # fmt: skip
+
+        return Shown(html, partial(json_.render_part, "runs", "runs", shown))
+
+    def one(self, run_id: str, asked: dict[str, str]) -> Shown:
+        """A run as it is: its report, its matrix, its sweep, or how far it has come. ``asked``: of a sweep, by how much
+        what is changed (``if.limit=2``)."""
+        now = self._feeds.look(run_id)
+        if now is not None:
+            html = partial(live.render, now, f"/runs/{run_id}/events", site("", ("JSON", f"/runs/{run_id}.json")))
+            return Shown(html, partial(now.model_dump_json, indent=2))
+        (head,) = kept.named_runs([run_id], self._store)
+        if what_if := _what_if(asked):
+            found = scale_again(head.id, self._store, tuple(f"{name}={times:g}x" for name, times in what_if.items()))
+            html = partial(_page, found, control=self._control, what_if=what_if)
+            return Shown(html, partial(found.model_dump_json, indent=2))
+        return Shown(partial(self._finished, head), partial(self._as_json, head.id))
+
+    def saved(self, run_id: str) -> tuple[str, str]:
+        """(name, page) of a finished run as the file that ``strata report --html`` writes."""
+        found = kept.load_kept(run_id, self._store)
+        name = found.run.id if isinstance(found, Report) else found.run
+        return f"strata-{name}.html", _page(found, alone=True)
+
+    def edited(self, run_id: str) -> Shown:
+        """The form for a run's name and end."""
+        (head,) = kept.named_runs([run_id], self._store)
+        html = partial(render, "edit.html", "", head=head, control=self._control)
+        return Shown(html, head.model_dump_json)
+
+    def label(self, run_id: str, name: str, note: str) -> None:
+        """Another name. Raises `UsageError` for one that is too long."""
+        from pydantic import ValidationError
+
+        try:
+            label = Label(name=name.strip(), note=note.strip())
+        except ValidationError as e:
+            why = "a name takes up to 64 characters, a note up to 2000"
+            raise UsageError("cannot name the run", run_id, why) from e
+        kept.label_run(run_id, label, self._store)
+
+    def delete(self, run_id: str) -> None:
+        """The run is gone. Raises `UsageError` for one that a baseline uses, `RunFailed` for one in hand."""
+        (head,) = kept.named_runs([run_id], self._store)
+        kept.delete_runs([head.id], self._store)
+
+    def _finished(self, head: RunHead) -> str:
+        with self._lock:
+            if head in self._made:
+                self._made.move_to_end(head)
+                return self._made[head]
+        try:
+            made = _page(kept.load_kept(head.id, self._store), control=self._control)
+        except StrataError as e:
+            if e.exit_code != 4:
+                raise
+            return render("unfinished.html", "", head=head, error=e)
+        if head.status is RunStatus.DONE:
+            with self._lock:
+                self._made[head] = made
+                while len(self._made) > KEPT_PAGES or sum(map(len, self._made.values())) > KEPT_BYTES:
+                    self._made.popitem(last=False)
+        return made
+
+    def _as_json(self, run_id: str) -> str:
+        found = kept.load_kept(run_id, self._store)
+        return json_.render(found) if isinstance(found, Report) else found.model_dump_json(indent=2)
+
+
+def _page(
+    found: Report | MatrixResult | ScaleResult, *, alone: bool = False, control: bool = False,
+    what_if: dict[str, float] | None = None,
+) -> str:  # fmt: skip
+    run = found.run.id if isinstance(found, Report) else str(found.run)
+    links = [("JSON", f"/runs/{run}.json"), ("Save as a file", f"/runs/{run}/report.html")]
+    if control:
+        links.append(("Name or delete", f"/runs/{run}/edit"))
+    above = None if alone else site("", *links)
+    if isinstance(found, Report):
+        return page.render(found, above)
+    if isinstance(found, MatrixResult):
+        return matrix.render(found, above)
+    if above is not None:
+        # What can be changed: the limit without a name, the time that waits for nothing, and what a counter told of.
+        names = dict.fromkeys(("limit", "delay", *(b.name for p in found.points for b in p.busy)))
+        sliders = [(name, (what_if or {}).get(name, 1.0)) for name in [*names][:SLIDERS_MOST]]
+        above += part("ask.html", run=run, sliders=sliders)
+    return scale.render(found, above)
+
+
+def _pattern(text: str) -> str | None:
+    """What a field of the filter asks: a part of the text, unless it says where anything may stand."""
+    text = text.strip()[:200]
+    return None if not text else text if "*" in text else f"*{text}*"
+
+
+def _what_if(asked: dict[str, str]) -> dict[str, float]:
+    """By name how many times as much there is to be; what stays as it is is not asked."""
+    found = {}
+    for key, text in asked.items():
+        name = key.removeprefix("if.")
+        with suppress(ValueError):
+            if name != key and 0.01 <= float(text) <= 100 and float(text) != 1:
+                found[name[:100]] = float(text)
+    return found
+
+
+def _whole(text: str) -> int:
+    return min(max(int(text), 1), 100_000) if text.isdecimal() and len(text) < 7 else 1

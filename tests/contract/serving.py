@@ -1,0 +1,125 @@
+"""A ``strata serve`` of the tests, with a store that holds some runs, and what is asked of it."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from sample_report import build
+
+from strata.host.clock import now_unix_ns
+from strata.model.run import Label, Report, RunStatus
+from strata.store import open_store
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+NASTY = "<script>alert('x')</script>"
+HOUR_NS = 3600 * 10**9
+FIRST, SECOND, STOPPED = "20260301-100000-aaaa", "20260301-110000-bbbb", "20260301-120000-cccc"
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+@dataclass
+class Served:
+    """A server that runs: where it is, and what opens it."""
+
+    url: str
+    state: Path
+    pid: int
+
+    @property
+    def token(self) -> str:
+        return self.url.split("token=")[1]
+
+    @property
+    def base(self) -> str:
+        return self.url.split("/?")[0]
+
+    @property
+    def port(self) -> int:
+        port = urlsplit(self.url).port
+        assert port is not None
+        return port
+
+    def ask(self, path: str, method: str = "GET", body: str | None = None, **headers: str | None) -> Answer:
+        """An answer as it comes. A header that is None is left out; ``_`` in its name is ``-``."""
+        own: dict[str, str | None] = {"Authorization": f"Bearer {self.token}"}
+        own |= {name.replace("_", "-"): value for name, value in headers.items()}
+        door = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            door.putrequest(method, path, skip_host="Host" in own)
+            for name, value in own.items():
+                if value is not None:
+                    door.putheader(name, value)
+            if body is not None:
+                door.putheader("Content-Length", str(len(body.encode())))
+            door.endheaders(None if body is None else body.encode())
+            got = door.getresponse()
+            return Answer(got.status, {k.lower(): v for k, v in got.getheaders()}, got.read().decode())
+        finally:
+            door.close()
+
+
+@contextmanager
+def served(state: Path, *words: str, listen: str = "127.0.0.1:0") -> Iterator[Served]:
+    """A server as a user starts it; it is ended as he ends it."""
+    environment = os.environ | {"STRATA_STATE_DIR": str(state), "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-m", "strata", "serve", "--listen", listen, *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            assert process.stderr is not None
+            said = process.stderr.readline()
+            assert said.startswith("open "), said + process.stderr.read()
+            yield Served(said.split()[1], state, process.pid)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 143
+
+
+def report(run_id: str, hour: int, name: str = "", factor: float = 1.0, status: RunStatus = RunStatus.DONE) -> Report:
+    """The sample as a run of that hour; its rates by ``factor``."""
+    made = build(share=NASTY, status=status)
+    plan = made.run.plan.model_copy(update={"id": run_id})
+    label = Label(name=name, note="why")
+    update = {"id": run_id, "plan": plan, "label": label, "created_unix_ns": now_unix_ns() - (100 - hour) * HOUR_NS}
+    results = tuple(
+        r if r.result is None else r.model_copy(update={"result": r.result.model_copy(
+            update={"measured_ns": round(r.result.measured_ns / factor)})})
+        for r in made.results
+    )  # fmt: skip
+    return made.model_copy(update={"run": made.run.model_copy(update=update), "results": results})
+
+
+def fill(state: Path, *, baseline: bool = False) -> None:
+    """Two finished runs, and one that was stopped; the first one is a baseline where that is asked."""
+    state.mkdir(mode=0o700, exist_ok=True)
+    with open_store(str(state / "strata.db")) as store:
+        for one in (report(FIRST, 1, "the first"), report(SECOND, 2, NASTY, 0.8)):
+            store.keep_whole([(one.run, one.results, (one.analysis, one.diagnosis))])
+        stopped = report(STOPPED, 3, status=RunStatus.STOPPED).run
+        store.create_run(stopped)
+        if baseline:
+            store.save_baseline("main", [FIRST], now_unix_ns(), NASTY, new=True)
+
+
+def until(what: str, seconds: float, true: object) -> None:
+    """Waits for something; the machine may be busy."""
+    assert callable(true)
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, what
+        time.sleep(0.1)

@@ -1,0 +1,234 @@
+"""``strata serve`` in a real browser: every page reads at every width, a run goes on before the reader's eyes, and a
+server that was gone is no gap."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser_view import CONTRAST, browser
+from serving import FIRST, NASTY, SECOND, SOURCE, STOPPED, Served, fill, served, until
+
+pytestmark = pytest.mark.browser
+
+PAGES = {
+    "runs": "/runs",
+    "report": f"/runs/{FIRST}",
+    "unfinished": f"/runs/{STOPPED}",
+    "edit": f"/runs/{SECOND}/edit",
+    "compare": f"/compare?run={FIRST}&run={SECOND}",
+    "several": f"/compare?run={FIRST}&run={SECOND}&run={STOPPED}&anyway=1",
+    "cells": "/history",
+    "history": "/history?cell=disk/*",
+    "baselines": "/baselines",
+    "gate": f"/gate?baseline=main&run={SECOND}",
+    "refused": "/runs/nothing",
+    "live": "/runs/now-1",
+}
+VIEWS = [(400, "light"), (400, "dark"), (1440, "light"), (1440, "dark"), (2560, "light")]
+
+STEP = "Number(document.querySelector('#now .confidence').textContent.match(/step (\\d+)|$/)[1])"
+"""Which step the page shows; NaN before the first."""
+
+WRITER = """
+import sys, time
+from strata.app.live import recorded
+from strata.model.progress import DeviceNow, Glance, Phase, Progress, StandingCause
+from strata.model.stack import Layer, Stack
+name, nasty, every = sys.argv[1], sys.argv[2], float(sys.argv[3])
+stack = Stack(name=nasty, layers=(Layer(name="disk", endpoint="null:"), Layer(name=nasty, endpoint="null:")))
+told = Progress(phase=Phase.MEASURE, rounds=9, steps=5000, now=Glance(busy=0.5, devices=(DeviceNow(
+    name=nasty, iops=1.0, bytes_per_second=2.0, depth=3.0),)))
+with recorded(name, stack, lambda _: None, goal=0.02) as emit:
+    for step in range(1, 5000):
+        at = {"layer": ("disk", nasty)[step % 2], "label": f"read {step // 2 % 3} {nasty}", "step": step,
+              "round": step // 600 + 1, "seconds_left": 100.0 - step * every}
+        for number in range(3):
+            emit(told.model_copy(update=at | {"iops": 1000.0 + step, "bytes_per_second": 1e6, "p50_ns": 1e5,
+                                              "p99_ns": 1e6 + step, "half_width": 0.05}))
+            time.sleep(every)
+        emit(told.model_copy(update=at | {"iops": 1000.0 + step, "finished": True}))
+        if step == 6:
+            one = StandingCause(layer=nasty, cause="c", title=nasty, confidence=0.5)
+            both = (one, one.model_copy(update={"holds": False}))
+            emit(Progress(phase=Phase.CONFIRM, layer="disk", message="twice the depth", standing=both))
+"""
+
+
+@contextmanager
+def measuring(state: Path, name: str = "now-1", every: float = 0.05) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that tells what a run tells."""
+    environment = os.environ | {"STRATA_STATE_DIR": str(state), "PYTHONPATH": str(SOURCE)}
+    with subprocess.Popen([sys.executable, "-c", WRITER, name, NASTY, str(every)], env=environment) as process:
+        until("the record", 60, (state / "live" / f"{name}.live").exists)
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    state = tmp_path_factory.mktemp("served") / "s"
+    fill(state, baseline=True)
+    with measuring(state), served(state, "--control") as one:
+        yield one
+
+
+@contextmanager
+def opened(chromium: Any, server: Served, path: str, width: int = 1440, scheme: str = "light") -> Iterator[Any]:
+    """A page of somebody who opened the address that was printed; what it said is checked at its end."""
+    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(server.url)
+    page.goto(f"{server.base}{path}")
+    page.said, page.asked = said, asked
+    yield page
+    context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), VIEWS)
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_fits_reads_and_asks_nobody_else(
+    chromium: Any, server: Served, name: str, width: int, scheme: str
+) -> None:
+    with opened(chromium, server, PAGES[name], width, scheme) as page:
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.evaluate(wide) <= 0
+        assert page.evaluate(CONTRAST) == []
+        # An error has the code of an error, which a browser says; the page itself says nothing.
+        assert [s for s in page.said if "Failed to load resource" not in s] == []
+        assert {re.sub(r"(\w+://[^/]+).*", r"\1", url) for url in page.asked} == {server.base}
+        assert "alert" not in page.evaluate("[...document.scripts].map(s => s.textContent).join('')")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_no_serious_fault(chromium: Any, server: Served, name: str, scheme: str) -> None:
+    """In an isolated world of the debugger: the content policy holds for the page, not for who examines it."""
+    import axe_playwright_python
+
+    script = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+    with opened(chromium, server, PAGES[name], 1280, scheme) as page:
+        page.evaluate(script)
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        bad = [(v["id"], v["nodes"][0]["html"][:200]) for v in found["violations"] if v["impact"] in
+               ("serious", "critical")]  # fmt: skip
+        assert bad == []
+        assert len(found["passes"]) > 5
+
+
+def test_a_page_is_walked_through_by_the_keyboard(chromium: Any, server: Served) -> None:
+    """From the address line: the first stop leads elsewhere, every stop can be seen, marks and buttons are reached."""
+    with opened(chromium, server, "/runs") as page:
+        stops = []
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            stops.append(page.evaluate("document.activeElement.outerHTML.slice(0, 60)"))
+            seen = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+            assert seen != "none" or "<body" in stops[-1], stops[-1]
+        assert any('name="run"' in s for s in stops) and any("<button" in s for s in stops)
+        page.locator("input[name=run]").nth(1).focus()
+        page.keyboard.press("Space")
+        page.locator("input[name=run]").nth(2).focus()
+        page.keyboard.press("Space")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/compare?*run=*&run=*")
+
+
+def test_a_run_is_seen_within_a_second_and_causes_fall(chromium: Any, server: Served) -> None:
+    with opened(chromium, server, "/runs/now-1") as page:
+        page.wait_for_selector("#standing li")
+        # Each change that the page makes, with its time: no two are further apart than a second, but for the machine.
+        page.evaluate("""() => { window.seen = []; new MutationObserver(() => window.seen.push(performance.now()))
+            .observe(document.getElementById('now'), { childList: true }); }""")
+        before = page.evaluate(STEP)
+        page.wait_for_timeout(6000)
+        times = page.evaluate("window.seen")
+        gaps = sorted(b - a for a, b in pairwise(times))
+        assert page.evaluate(STEP) > before and gaps[len(gaps) // 2] < 1000, gaps
+        assert page.locator("#charts svg.chart").count() == 3
+        text = page.evaluate("document.querySelector('#live').innerText")
+        for word in ("goal ±2.0 %", "±5.0 %", "s left", "twice the depth", "refuted", "undecided", NASTY, "depth 3"):
+            assert word in text, word
+        # Eight hours are four times ten thousand such updates: what one leaves behind would be seen after a few.
+        count = page.evaluate("document.getElementsByTagName('*').length")
+        page.wait_for_timeout(3000)
+        assert page.evaluate("document.getElementsByTagName('*').length") < count + 400
+        assert page.said == []
+
+
+def test_a_server_that_was_gone_is_no_gap(chromium: Any, tmp_path: Path) -> None:
+    fill(tmp_path / "s")
+    with measuring(tmp_path / "s", every=0.3):
+        with served(tmp_path / "s") as server:
+            port = server.port
+            context = chromium.new_context()
+            page = context.new_page()
+            page.goto(server.url)
+            page.goto(f"{server.base}/runs/now-1")
+            until("a step", 30, lambda: page.evaluate(STEP) > 1)
+            before = page.evaluate(STEP)
+            points = page.locator("#live svg.chart >> nth=0").locator("path.dot").count()
+        page.wait_for_selector("#lost:not([hidden])")
+        page.wait_for_timeout(4000)
+        with served(tmp_path / "s", listen=f"127.0.0.1:{port}"):
+            page.wait_for_selector("#lost", state="hidden", timeout=30000)
+            until("later steps", 30, lambda: page.evaluate(STEP) > before + 3)
+            # Those that were measured meanwhile are there too: three of each step, and the end of it.
+            now = page.evaluate(STEP)
+            assert page.locator("#live svg.chart >> nth=0").locator("path.dot").count() >= points + 2 * (
+                now - before - 1
+            )
+            context.close()
+
+
+def test_a_measurement_ends_as_its_report(chromium: Any, tmp_path: Path) -> None:
+    state = tmp_path / "s"
+    environment = os.environ | {"STRATA_STATE_DIR": str(state), "PYTHONPATH": str(SOURCE)}
+    words = ["measure", "null:1g", "--rw", "randread", "--bs", "4k", "--runtime", "8s", "--interval", "250ms"]
+    command = [sys.executable, "-m", "strata", *words]
+    with served(state) as server, opened(chromium, server, "/runs") as page:
+        with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
+            link = page.locator("#now ~ ul a")
+            until("a live run", 60, lambda: page.goto(f"{server.base}/runs") and link.count())
+            link.click()
+            page.wait_for_selector("#charts svg.chart")
+            address = page.url
+            assert run.wait(60) == 0, run.stderr and run.stderr.read()
+        page.wait_for_selector("#verdict", timeout=30000)
+        assert page.url == address and page.locator("#live").count() == 0
+        assert page.said == []
+
+
+def test_a_run_that_was_killed_is_not_shown_as_measured(chromium: Any, tmp_path: Path) -> None:
+    fill(tmp_path / "s")
+    with served(tmp_path / "s") as server:
+        with measuring(tmp_path / "s", STOPPED) as run, opened(chromium, server, f"/runs/{STOPPED}") as page:
+            page.wait_for_selector("#charts svg.chart")
+            run.send_signal(signal.SIGKILL)
+            page.wait_for_selector("h1:has-text('No verdict')", timeout=30000)
+        assert "Measured now" not in server.ask("/runs").body
+        assert not any((tmp_path / "s" / "live").glob("*.live"))

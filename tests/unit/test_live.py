@@ -1,0 +1,184 @@
+"""What a run tells while it is measured: kept within a bound, read as it grows, and never in the way of the run."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from strata.analyse.stats import estimate
+from strata.app import live
+from strata.host import livefile
+from strata.host.xdg import state_dir
+from strata.model.live import LiveHead, LiveLayer, LivePoint
+from strata.model.progress import Phase, Progress, StandingCause
+from strata.model.stack import Layer, Stack
+from strata.report.html import live as page
+
+STACK = Stack(name="s", layers=(Layer(name="disk", endpoint="null:"), Layer(name="share", endpoint="null:")))
+LAYERS = tuple(LiveLayer(name=x.name, endpoint=x.endpoint) for x in STACK.layers)
+HEAD = LiveHead(run="r-1", stack="s", layers=LAYERS, began_unix_ns=10**18, pid=1)
+
+
+def told(number: int, **more: object) -> LivePoint:
+    known = {"phase": Phase.MEASURE, "layer": "disk", "label": "read", "step": 1} | more
+    return LivePoint(number=number, at_unix_ns=10**18 + number * 10**9, progress=Progress.model_validate(known))
+
+
+def files() -> list[Path]:
+    return list((state_dir() / "live").iterdir())
+
+
+def test_a_run_is_followed_and_leaves_nothing_behind() -> None:
+    seen: list[Progress] = []
+    assert live.measured_now() == () and live.feed_of("r-1") is None
+    with live.recorded("r-1", STACK, seen.append, 0.02) as emit:
+        assert [h.run for h in live.measured_now()] == ["r-1"]
+        feed = live.feed_of("r-1")
+        assert feed is not None
+        emit(told(1, iops=100.0).progress)
+        first = feed.look()
+        assert first is not None and first.last == 1 and first.head.goal == 0.02 and first.now is not None
+        assert feed.look() is first
+        emit(told(2, iops=101.0, finished=True).progress)
+        again = feed.look()
+        assert again is not None and again.last == 2 and [c.iops.value for c in again.cells] == [101.0]
+        assert files()[0].stat().st_mode & 0o777 == 0o600
+    assert feed.look() is None and live.feed_of("r-1") is None and files() == []
+    assert len(seen) == 2
+
+
+def test_samples_are_kept_as_often_as_a_reader_needs_them_and_everything_else_always() -> None:
+    with live.recorded("r-1", STACK, lambda _: None) as emit:
+        for _ in range(50):
+            emit(told(1, iops=1.0).progress)
+        emit(told(1, iops=1.0, layer="share").progress)
+        emit(told(1, iops=1.0, finished=True).progress)
+        emit(told(1, error="it broke").progress)
+        feed = live.feed_of("r-1")
+        assert feed is not None and (found := feed.look()) is not None
+        assert found.last == 4 and found.failed == ("disk · read · it broke",)
+
+
+@pytest.mark.parametrize("run_id", ["../r", "", "a/b", ".hidden", "x" * 200])
+def test_a_name_leads_nowhere_else(run_id: str) -> None:
+    assert live.feed_of(run_id) is None
+
+
+def test_a_run_of_hours_stays_within_the_bound_and_its_whole_time_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(livefile, "MOST_BYTES", 40_000)
+    monkeypatch.setattr(live, "EVERY_S", 0.0)
+    with live.recorded("r-1", STACK, lambda _: None) as emit:
+        feed = live.feed_of("r-1")
+        assert feed is not None
+        most = 0
+        for step in range(1, 600):
+            for _ in range(3):
+                emit(told(1, iops=float(step), step=step).progress)
+            emit(told(1, iops=float(step), step=step, finished=True).progress)
+            most = max(most, files()[0].stat().st_size)
+            if step % 100 == 0:
+                assert feed.look() is not None
+        found = feed.look()
+        assert most < 40_000 + livefile.LINE_MOST and found is not None
+        assert found.now is not None and found.now.step == 599 and found.last == 599 * 4
+        assert len(found.rates) <= live.SHOWN_RATES and len(files()) == 1
+
+
+def test_a_writer_that_died_is_nobody_and_its_file_is_taken_away(tmp_path: Path) -> None:
+    folder = state_dir() / "live"
+    folder.mkdir(mode=0o700)
+    (folder / "dead.live").write_text(HEAD.model_dump_json() + "\n")
+    feed = live.feed_of("dead")
+    assert feed is not None and feed.look() is None
+    assert live.measured_now() == () and files() == []
+
+
+def test_what_cannot_be_kept_does_not_cost_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("STRATA_STATE_DIR", str(blocked / "below"))
+    seen: list[Progress] = []
+    with live.recorded("r-1", STACK, seen.append) as emit:
+        emit(told(1).progress)
+    assert len(seen) == 1
+    monkeypatch.setenv("STRATA_STATE_DIR", str(tmp_path / "s"))
+
+    def full(_fd: int, _data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    with live.recorded("r-1", STACK, seen.append) as emit:
+        monkeypatch.setattr(livefile.os, "write", full)
+        emit(told(2).progress)
+        emit(told(3).progress)
+    assert len(seen) == 3
+
+
+def test_half_a_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
+    path, place = tmp_path / "x", livefile.Position()
+    path.write_bytes(b"one\ntw")
+    found = livefile.news(path, place)
+    assert found is not None and found.lines == (b"one",) and found.anew and not found.written
+    with path.open("ab") as file:
+        file.write(b"o\n")
+    found = livefile.news(path, place)
+    assert found is not None and found.lines == (b"two",) and not found.anew
+
+
+def test_what_somebody_else_wrote_into_the_file_is_left_out() -> None:
+    with live.recorded("r-1", STACK, lambda _: None) as emit:
+        with files()[0].open("ab") as file:
+            file.write(b"{}\nnot json\n" + b'{"number": 1}\n')
+        emit(told(1, iops=1.0).progress)
+        feed = live.feed_of("r-1")
+        assert feed is not None and (found := feed.look()) is not None and len(found.rates) == 1
+
+
+def test_what_stands_of_a_run() -> None:
+    causes = (StandingCause(layer="share", cause="loss", title="t", confidence=0.4, holds=False),)
+    points = [
+        told(1, iops=100.0, p50_ns=5.0, p99_ns=9.0),
+        told(2, iops=110.0, finished=True),
+        told(3, layer="share", step=2, iops=50.0, finished=True),
+        told(4, step=3, iops=121.0, finished=True, round=2),
+        told(5, phase=Phase.CONFIRM, label=None, message="twice the depth", standing=causes),
+        told(6, phase=Phase.CONFIRM, step=1, iops=700.0, finished=True),
+    ]
+    found = live.run_at(HEAD, points)
+    assert [(c.layer, c.iops.n) for c in found.cells] == [("disk", 2), ("share", 1)]
+    assert found.cells[0].iops.value == pytest.approx((110 * 121) ** 0.5)
+    assert [r.cell for r in found.rates] == [1, 1, 2, 3, 4] and found.rates[0].p99_ns == 9.0
+    assert found.standing == causes and found.experiment == "twice the depth" and found.seconds == 6.0
+    assert live.run_at(HEAD, []).now is None
+
+
+def test_rounds_of_many_cells_say_together_how_much_they_vary() -> None:
+    points = []
+    for number in range(20):
+        at = {"label": f"w{number % 10}", "step": number, "finished": True}
+        points.append(told(number + 1, iops=100.0 * (1.02 if number < 10 else 0.98), **at))
+    each = live.run_at(HEAD, points).cells
+    alone = estimate([102.0, 98.0], "IOPS").half_width
+    assert alone is not None and len(each) == 10
+    assert all(c.iops.half_width is not None and c.iops.half_width < 0.75 * alone for c in each)
+
+
+def test_a_page_can_be_made_at_every_moment() -> None:
+    points: list[LivePoint] = []
+    for text in ("", "<script>alert(1)</script>\u202e"):
+        for more in ({"layer": None}, {"iops": 0.0}, {"iops": 5.0, "p50_ns": 1.0}, {"finished": True, "iops": 9.0}):
+            points.append(told(len(points) + 1, message=text, **({"label": f"x{text}"} | more)))
+            made = page.render(live.run_at(HEAD, points), "/e")
+            assert "<script>alert" not in made and "\u202e" not in made
+    assert "x&lt;script&gt;alert" in made
+
+
+def test_what_it_costs_a_run() -> None:
+    """A line of a usual size, many times: far below what a thousandth of a CPU would be at two a second."""
+    with live.recorded("r-1", STACK, lambda _: None) as emit:
+        before = time.process_time()
+        for step in range(500):
+            emit(told(1, iops=1.0, step=step).progress)
+        spent = (time.process_time() - before) / 500
+    assert spent < 0.0005

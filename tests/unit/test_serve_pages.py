@@ -1,0 +1,70 @@
+"""What the pages of ``strata serve`` are made of, without a server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from serving import FIRST, SECOND, fill
+
+from strata.errors import UsageError
+from strata.serve import remembered, runs
+from strata.serve.feeds import Feeds
+from strata.serve.remembered import RememberedPages
+from strata.serve.runs import RunPages
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    fill(tmp_path / "s")
+    return str(tmp_path / "s" / "strata.db")
+
+
+def test_more_histories_than_a_page_has_room_for_are_listed(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = RememberedPages(store)
+    assert "more cells than one page shows" not in pages.histories({"cell": "disk/*"}).html()
+    monkeypatch.setattr(remembered, "CELLS_MOST", 1)
+    found = pages.histories({"cell": "disk/*"})
+    assert "more cells than one page shows" in found.html()
+    names = json.loads(found.json())["cells"]
+    assert len(names) > 1 and all(name.startswith("disk/") for name in names)
+
+
+def test_pages_of_finished_runs_are_kept_within_a_bound(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = RunPages(store, Feeds(store), control=False)
+    first = pages.one(FIRST, {}).html()
+    assert pages.one(FIRST, {}).html() is first
+    monkeypatch.setattr(runs, "KEPT_PAGES", 1)
+    pages.one(SECOND, {}).html()
+    again = pages.one(FIRST, {}).html()
+    assert again == first and again is not first
+    monkeypatch.setattr(runs, "KEPT_BYTES", 10)
+    pages.one(SECOND, {}).html()
+    assert pages._made == {}
+
+
+def test_runs_by_age_are_compared_with_the_oldest(store: str) -> None:
+    pages = RememberedPages(store)
+    given = json.loads(pages.compared([SECOND, FIRST], anyway=False, by_age=False).json())
+    by_age = json.loads(pages.compared([SECOND, FIRST], anyway=False, by_age=True).json())
+    assert given["a"]["run"] == SECOND and by_age["a"]["run"] == FIRST
+    for wrong in ([], [FIRST], [FIRST, FIRST], [f"r{i}" for i in range(20)]):
+        with pytest.raises(UsageError, match="2 to 8"):
+            pages.compared(wrong, anyway=False, by_age=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({"if.limit": "2"}, {"limit": 2.0}),
+        ({"if.limit": "1", "if.delay": "x", "if.cores": "1e9", "limit": "2", "if.x": "nan", "if.y": "-1"}, {}),
+    ],
+)
+def test_only_what_changes_is_asked_of_a_sweep(asked: dict[str, str], found: dict[str, float]) -> None:
+    assert runs._what_if(asked) == found
+
+
+@pytest.mark.parametrize(("text", "number"), [("3", 3), ("", 1), ("-1", 1), ("0", 1), ("9" * 9, 1), ("x", 1)])
+def test_a_page_number_is_a_number(text: str, number: int) -> None:
+    assert runs._whole(text) == number
