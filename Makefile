@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test quick check docs changelog setup lock clean bench-demos bench-diagnosis bench-engine bench-fleet bench-gate bench-honesty bench-imports bench-lab bench-matrix bench-probes bench-scale bench-serve bench-store bench-trace bench-watch lab-selftest soak fuzz
+.PHONY: run test quick check docs changelog packages test-packages release setup lock clean bench-demos bench-diagnosis bench-engine bench-fleet bench-gate bench-honesty bench-imports bench-lab bench-matrix bench-probes bench-scale bench-serve bench-store bench-trace bench-watch lab-selftest soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -79,6 +79,15 @@ fuzz: ## both sides of the NBD parser guided by coverage, and every parser of fi
 docs: ## the pages of docs/ and of `import strata`, into docs/_build; a warning fails
 	@$(HOUSE) docs
 
+packages: ## wheels, deb, rpm and container image of the last commit into dist/, with hashes (ARGS="--only wheel,deb")
+	@$(HOUSE) packages $(ARGS)
+
+test-packages: ## as root: install each of dist/ in a clean root and use it there
+	@$(HOUSE) test-packages $(ARGS)
+
+release: ## VERSION=0.2.0: numbers, CHANGELOG.md, a commit and a tag; then make packages
+	@$(HOUSE) release $(VERSION)
+
 changelog: ## what the next release brings, from changelog.d/; nothing is written
 	@$(HOUSE) changelog
 
@@ -86,4 +95,4 @@ lock: ## resolve requirements/*.in into the hashed locks
 	@$(HOUSE) lock
 
 clean: ## remove what was built
-	rm -rf .venv .stamps docs/_build target src/strata/_core.abi3.so
+	rm -rf .venv .stamps docs/_build target build dist src/strata/_core.abi3.so

@@ -10,6 +10,9 @@
     house.py fuzz SECONDS     both sides of the NBD parser, and every parser of files, under a fuzzer, so long each
     house.py docs             the pages of docs/ and of the public interface, into docs/_build; a warning fails
     house.py changelog        what the next release brings, from changelog.d/; nothing is written
+    house.py packages [ARGS]  wheels, deb, rpm and container image into dist/, with hashes (scripts/packages.py)
+    house.py release VERSION  the next version: numbers, CHANGELOG.md and a commit with a tag (scripts/release.py)
+    house.py test-packages    installs what is in dist/ in clean roots and uses it; root
     house.py lock             resolve requirements/*.in into the hashed locks
 
 A step is skipped when a stamp holds the hash of everything it depends on.
@@ -46,9 +49,13 @@ PATH = os.pathsep.join(map(str, PACKAGES))
 ALONE = ("tests/contract", "tests/lab", "tests/scenarios")
 """Where tests lie that nothing may run beside: to import all others takes longer than to find that none is there."""
 PYTHON = ("src", "lab/src", "tests", "scripts", "benches", "fuzz/parsers.py", "docs/conf.py")
-LOCKS = ("uv", "run", "dev", "docs")
-BESIDE = {"dev": ("run",), "docs": ("run", "dev")}
+KINDS = ("run", "dev", "docs")
+"""What .venv can hold; the last two hold the first."""
+LOCKS = ("uv", "run", "dev", "docs", "build", "bundle")
+BESIDE = {"dev": ("run",), "docs": ("run", "dev"), "bundle": ("run",)}
 """Locks of packages that are installed beside a lock's own: it takes their versions."""
+SOURCES = {"bundle": [ROOT / "pyproject.toml", "--extra", "nodes", "--extra", "postgres"]}
+"""What is locked where it is no file of `requirements/`: deb, rpm and image hold what pip would install."""
 LINTS: list[list[str | Path]] = [
     ["cargo", "fmt", "--all", "--check"],
     ["cargo", "clippy", "--locked", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"],
@@ -88,6 +95,9 @@ APT_FOR_TESTS = {
     "c++": "g++",
     "postgres": "postgresql",
     "promtool": "prometheus",
+    "man": "man-db",
+    "zsh": "zsh",
+    "fish": "fish",
 }
 
 CARGO_FOR_TESTS = {"s3s-fs": ("0.14.1", "binary")}
@@ -103,6 +113,7 @@ def main(argv: list[str]) -> int:
         return 2
     commands = {"setup": cmd_setup, "run": cmd_run, "test": cmd_test, "check": cmd_check, "lock": cmd_lock}
     commands |= {"soak": cmd_soak, "fuzz": cmd_fuzz, "docs": cmd_docs, "changelog": cmd_changelog, "quick": cmd_quick}
+    commands |= {"packages": cmd_packages, "test-packages": cmd_test_packages, "release": cmd_release}
     if not argv or argv[0] not in commands:
         print(__doc__, file=sys.stderr)
         return 2
@@ -212,6 +223,27 @@ def cmd_changelog(_: list[str]) -> int:
     return subprocess.call([BIN / "towncrier", "build", "--draft"], cwd=ROOT, stderr=subprocess.DEVNULL)
 
 
+def cmd_packages(args: list[str]) -> int:
+    """Wheels, deb, rpm and image of what is committed."""
+    environment("dev")
+    native()
+    return subprocess.call([BIN / "python", ROOT / "scripts" / "packages.py", *args], cwd=ROOT)
+
+
+def cmd_test_packages(args: list[str]) -> int:
+    """Each of them installed in a root of its own, and used there."""
+    environment("dev")
+    native()
+    words = ["-m", "slow", "tests/packages", *args]
+    return subprocess.call([BIN / "python", "-m", "pytest", *words], cwd=ROOT)
+
+
+def cmd_release(args: list[str]) -> int:
+    """The next version: numbers, notes and a commit. Nothing leaves this machine."""
+    environment("dev")
+    return subprocess.call([BIN / "python", ROOT / "scripts" / "release.py", *args], cwd=ROOT)
+
+
 def fuzz(seconds: int) -> int:
     """libFuzzer is C++: without a compiler for it this is left out, in CI it fails."""
     if not found("c++") and os.environ.get("STRATA_REQUIRE") != "all":
@@ -250,19 +282,20 @@ def cmd_lock(_: list[str]) -> int:
     """Resolve the locks anew. They hold versions and hashes and name no host."""
     environment("run")
     for name in LOCKS:
-        source, out = ROOT / "requirements" / f"{name}.in", ROOT / "requirements" / f"{name}.lock"
+        out = ROOT / "requirements" / f"{name}.lock"
+        source = SOURCES.get(name, [ROOT / "requirements" / f"{name}.in"])
         flags = ["--universal", "--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url"]
         beside = [word for other in BESIDE.get(name, ()) for word in ("-c", ROOT / "requirements" / f"{other}.lock")]
-        words = [BIN / "uv", "pip", "compile", "-q", *flags, "--python-version", "3.11", *beside, source, "-o", out]
+        words = [BIN / "uv", "pip", "compile", "-q", *flags, "--python-version", "3.11", *beside, *source, "-o", out]
         subprocess.check_call(words, cwd=ROOT)
     return 0
 
 
 def environment(kind: str) -> None:
     """.venv with the locked packages of `kind` (run, dev, docs: both others hold run), and ours on its path."""
-    files = [ROOT / "requirements" / f"{name}.lock" for name in LOCKS]
+    files = [ROOT / "requirements" / f"{name}.lock" for name in ("uv", *KINDS)]
     stamp = digest(files, extra=(sys.version, PATH))
-    if any(done(there, stamp) for there in (("run", "dev", "docs") if kind == "run" else (kind,))):
+    if any(done(there, stamp) for there in (KINDS if kind == "run" else (kind,))):
         return
     if not done("venv", digest([files[0]], extra=(sys.version, str(ROOT)))):
         say("python environment (.venv)")

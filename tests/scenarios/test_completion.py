@@ -15,6 +15,7 @@ import pytest
 from absent import absent
 from test_history import run_of
 
+from strata.cli.completion import script
 from strata.store import open_store
 
 SHELLS = {"zsh": "complete_zsh", "fish": "complete_fish", "powershell": "complete_powershell"}
@@ -53,17 +54,16 @@ def in_bash(program: Path, words: list[str], **environ: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-class Bash:
-    """An interactive bash on a terminal, with Strata's completion loaded."""
+class Terminal:
+    """An interactive shell on a terminal, in which words have loaded Strata's completion."""
 
-    def __init__(self, program: Path, home: Path) -> None:
+    def __init__(self, argv: list[str], load: str, program: Path, home: Path) -> None:
         self.end, inner = pty.openpty()
         path = f"{program.parent}:{os.environ['PATH']}"
         env = {**os.environ, "PATH": path, "PS1": "> ", "TERM": "dumb", "HOME": str(home), "INPUTRC": os.devnull}
-        argv = ["bash", "--norc", "--noprofile", "-i"]
         self.shell = subprocess.Popen(argv, stdin=inner, stdout=inner, stderr=inner, env=env, start_new_session=True)
         os.close(inner)
-        self.type('eval "$(_STRATA_COMPLETE=source_bash strata)" && echo load""ed\n', "loaded")
+        self.type(f'{load} && echo load""ed\n', "loaded")
 
     def type(self, text: str, until: str) -> str:
         """Types it and reads until the terminal has shown so much."""
@@ -86,7 +86,7 @@ def test_a_real_bash_completes_names_and_paths_behind_a_colon(program: Path, tmp
         absent("bash is not installed")
     (tmp_path / "mnt").mkdir()
     (tmp_path / "mnt" / "volume.dat").touch()
-    bash = Bash(program, tmp_path)
+    bash = Terminal(["bash", "--norc", "--noprofile", "-i"], 'eval "$(strata completions bash)"', program, tmp_path)
     try:
         # What is typed is echoed; the rest is written by the completion.
         bash.type("strata diagnose --demo fa\t", "--demo far-wire ")
@@ -96,6 +96,47 @@ def test_a_real_bash_completes_names_and_paths_behind_a_colon(program: Path, tmp
         bash.type(f"\x15strata measure file:{tmp_path}/mn\t", "/mnt/")
     finally:
         bash.close()
+
+
+def test_a_real_zsh_completes_from_the_first_word_on(program: Path, tmp_path: Path) -> None:
+    """From a folder of functions, as a package installs it: nothing is loaded before the first word is completed."""
+    if shutil.which("zsh") is None:
+        absent("zsh is not installed")
+    folder = tmp_path / "site-functions"
+    folder.mkdir()
+    (folder / "_strata").write_text(script("zsh") + "\n")
+    load = f"fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D"
+    zsh = Terminal(["zsh", "-f", "-i"], load, program, tmp_path)
+    try:
+        zsh.type("strata diagnose --demo far-w\t", "far-wire ")
+        zsh.type("\x15strata diagnose --profile sql-o\t", "sql-oltp ")
+    finally:
+        zsh.close()
+
+
+def test_a_real_fish_completes_names_with_their_meaning(program: Path, tmp_path: Path) -> None:
+    """From a folder of completions, as a package installs it."""
+    if shutil.which("fish") is None:
+        absent("fish is not installed")
+    folder = tmp_path / "share" / "fish" / "vendor_completions.d"
+    folder.mkdir(parents=True)
+    (folder / "strata.fish").write_text(script("fish") + "\n")
+    own = {"PATH": f"{program.parent}:{os.environ['PATH']}", "XDG_DATA_DIRS": f"{tmp_path}/share"}
+    env = {**os.environ, **own, "HOME": str(tmp_path)}
+    for line, expected in (("strata diagnose --demo far-w", "far-wire"), ("strata surv", "survey\tShow device chain")):
+        asked = ["fish", "-c", f"complete -C '{line}'"]
+        done = subprocess.run(asked, capture_output=True, text=True, env=env, check=True)
+        assert done.stdout.startswith(expected)
+
+
+def test_the_script_of_powershell_is_one() -> None:
+    """No PowerShell is at hand: its grammar reads the script; what is offered is asked below."""
+    from tree_sitter import Language, Parser
+
+    grammar = pytest.importorskip("tree_sitter_powershell")
+    text = script("powershell")
+    assert "Register-ArgumentCompleter -Native -CommandName strata" in text
+    assert not Parser(Language(grammar.language())).parse(text.encode()).root_node.has_error
 
 
 @pytest.mark.parametrize("shell", SHELLS)

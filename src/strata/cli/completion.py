@@ -12,6 +12,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Literal
 
 import typer
 
@@ -20,6 +21,14 @@ from strata.errors import StrataError
 from strata.text.output import out
 
 Offer = list[str | tuple[str, str]]
+Shell = Literal["bash", "zsh", "fish", "powershell"]
+
+_FIRST_WORD_IN_ZSH = """
+# zsh loads this file as the function `_strata` when the first word is completed: that one is answered, too.
+if [ "$funcstack[1]" = "_strata" ]; then
+  _strata_completion "$@"
+fi
+"""
 
 PLAIN = re.compile(r"[\w./:@%+=,~-]+", re.ASCII)
 """Words that are offered. Typer's script for zsh evaluates what it is given: a name that somebody else chose, of a file
@@ -74,6 +83,22 @@ def endpoints(ctx: typer.Context, incomplete: str) -> Offer:
     if not colon or scheme not in ("file", "block"):
         return []
     return offer(f"{scheme}:{path}" for path in names.paths(begun, devices=scheme == "block"))
+
+
+def completions(shell: Annotated[Shell, typer.Argument(help="bash, zsh, fish or powershell.")]) -> None:
+    """Print the completion script of a shell; packages install it for bash, zsh and fish.
+
+    The script asks strata itself what can follow, so it stays valid when strata is updated.
+    """
+    out(script(shell))
+
+
+def script(shell: Shell) -> str:
+    """What a shell loads in order to ask us; its file is the same for every version of Strata."""
+    from typer.completion import get_completion_script
+
+    text = str(get_completion_script(prog_name="strata", complete_var="_STRATA_COMPLETE", shell=shell)).strip()
+    return f"{text}\n{_FIRST_WORD_IN_ZSH if shell == 'zsh' else ''}".rstrip()
 
 
 def in_bash(complete: Callable[[], object]) -> None:

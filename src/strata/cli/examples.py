@@ -66,6 +66,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         (r"strata emit powershell 'C:\ClusterStorage\v1\t.dat'", "the standard workloads for diskspd"),
         ("strata emit fio /mnt/new.dat --rw randread --bs 8k --iodepth 32", "one workload as a fio job file"),
     ),
+    "completions": (
+        ("strata completions bash", 'what this bash loads with: eval "$(strata completions bash)"'),
+        ("strata completions fish", "what belongs into ~/.config/fish/completions/strata.fish"),
+    ),
     "schema": (
         ("strata schema", "the documents that there are"),
         ("strata schema report", "the JSON Schema of a report"),

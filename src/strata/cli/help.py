@@ -56,13 +56,18 @@ class HelpCommand(_WithExamples, TyperCommand):  # type: ignore[misc]
 
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Writes the arguments, and the options in groups where there are many."""
+        for heading, rows in self.sections(ctx):
+            _section(formatter, heading, rows)
+
+    def sections(self, ctx: typer.Context) -> list[tuple[str, list[tuple[str, str]]]]:
+        """What the help lists, each row with its meaning, under the headings that it has there."""
         every = [(p, record) for p in self.get_params(ctx) if (record := p.get_help_record(ctx)) is not None]
         arguments = [record for p, record in every if p.param_type_name == "argument"]
         options = {str(p.name): record for p, record in every if p.param_type_name == "option"}
-        _section(formatter, "Arguments", arguments)
+        found = [("Arguments", arguments)]
         for heading, names in GROUPS.items() if len(options) > MANY else ():
-            _section(formatter, heading, [options.pop(name) for name in names if name in options])
-        _section(formatter, "Options", list(options.values()))
+            found.append((heading, [options.pop(name) for name in names if name in options]))
+        return [*found, ("Options", list(options.values()))]
 
 
 class Group(_WithExamples, TyperGroup):  # type: ignore[misc]

@@ -87,6 +87,7 @@ app.add_typer(fleet.fleet)
 app.command("target")(target.target)
 app.command("clean")(reports.clean)
 app.command("schema")(schema.schema)
+app.command("completions")(completion.completions)
 lab_door.add_to(app)
 
 

@@ -1,0 +1,99 @@
+"""Systems in which nothing is installed but what a test puts there: Debian 12 below a folder.
+
+A command runs in namespaces of its own: mounts, processes and network end with it, also when it is killed; what is left
+is a folder. There is no network but loopback, so nothing can be fetched that a package does not hold or ask for.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+PACKAGES = ("python3.11", "python3.11-venv", "man-db", "bash-completion")
+"""What the packages ask for, and with what man pages and completions are looked at."""
+INSIDE = """
+set -eu
+root=$1; shift
+ip link set lo up
+mount --bind "$root" "$root"
+mount -t proc proc "$root/proc"
+mount -t tmpfs -o mode=755 dev "$root/dev"
+for node in null zero full random urandom tty; do
+  touch "$root/dev/$node"; mount --bind "/dev/$node" "$root/dev/$node"
+done
+ln -s /proc/self/fd "$root/dev/fd"
+mkdir "$root/dev/shm"; mount -t tmpfs shm "$root/dev/shm"
+exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
+"""
+APART = ("unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--fork", "--kill-child", "--propagation", "private")
+
+
+def base(cache: Path) -> Path:
+    """The system as an archive, made once for as long as the folder is kept."""
+    made = cache / "debian-12.tar"
+    if not made.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        fresh = cache / "fresh.tar"
+        fresh.unlink(missing_ok=True)
+        words = [
+            "mmdebstrap",
+            "--quiet",
+            "--variant=minbase",
+            f"--include={','.join(PACKAGES)}",
+            "bookworm",
+            str(fresh),
+        ]
+        subprocess.run(words, check=True)
+        fresh.rename(made)
+    return made
+
+
+class Root:
+    """One system below a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def of(cls, archive: Path, folder: Path) -> Root:
+        """What an archive holds."""
+        folder.mkdir()
+        # Devices are given by `INSIDE`, from this machine.
+        words = ["tar", "--extract", "--numeric-owner", "--exclude=./dev/*", "--file", str(archive)]
+        subprocess.run([*words, "--directory", str(folder)], check=True)
+        return cls(folder)
+
+    def run(self, *words: str, check: bool = True, **environ: str) -> subprocess.CompletedProcess[str]:
+        """A command inside, to its end; 300 s at the most."""
+        given = [f"{name}={value}" for name, value in environ.items()]
+        argv = [*APART, "bash", "-c", INSIDE, "clean-root", str(self.folder), *given, *words]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300)
+        assert not check or done.returncode == 0, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def put(self, *files: Path) -> None:
+        """Copies of files, in /tmp of the system."""
+        for file in files:
+            shutil.copy2(file, self.folder / "tmp" / file.name)
+
+    def files(self, below: Sequence[str] = ("usr", "etc", "opt", "var")) -> set[str]:
+        """Every path there is, but what package managers and man write down for themselves."""
+        noted = ("var/lib/dpkg", "var/lib/rpm", "var/cache", "var/log", "usr/lib/sysimage")
+        found: set[str] = set()
+        for top in below:
+            for folder, folders, names in os.walk(self.folder / top):
+                at = os.path.relpath(folder, self.folder)
+                if at.startswith(noted):
+                    folders.clear()
+                    continue
+                found |= {f"{at}/{name}" for name in (*folders, *names)}
+        return {path for path in found if not path.startswith(noted)}
+
+    def remove(self) -> None:
+        """The folder; nothing of it is mounted, or this would reach what is mounted there."""
+        mounted = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+        assert not [at for at in mounted if at.startswith(f"{self.folder}/")]
+        shutil.rmtree(self.folder)

@@ -1,0 +1,183 @@
+"""What `make packages` wrote, each installed in a clean root and used there as a user would."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from absent import absent
+from clean_root import Root, base
+
+import strata
+from strata.cli.main import app
+
+ROOT = Path(__file__).resolve().parents[2]
+DIST = Path(os.environ.get("STRATA_DIST", ROOT / "dist"))
+CACHE = Path(os.environ.get("STRATA_BUILD", ROOT / "build")) / "roots"
+pytestmark = [pytest.mark.slow, pytest.mark.root]
+COMPLETES = """
+. /usr/share/bash-completion/bash_completion
+_completion_loader strata || true
+COMP_WORDS=(strata diagnose --demo far); COMP_CWORD=3; COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}
+_strata_completion strata
+echo "${COMPREPLY[@]}"
+"""
+
+
+def made(pattern: str) -> Path:
+    """The one file of `dist/` that is meant."""
+    found = sorted(DIST.glob(pattern))
+    if not found:
+        absent(f"{pattern} is not in {DIST}: make packages")
+    [one] = found
+    return one
+
+
+@pytest.fixture(scope="module")
+def system() -> Path:
+    """Debian 12 as an archive."""
+    if os.geteuid() != 0 or shutil.which("mmdebstrap") is None:
+        absent("a clean root needs root and mmdebstrap")
+    return base(CACHE)
+
+
+@pytest.fixture
+def clean(system: Path, tmp_path: Path) -> Iterator[Root]:
+    root = Root.of(system, tmp_path / "root")
+    yield root
+    root.remove()
+
+
+def works(root: Root, strata_: str = "strata") -> None:
+    """Version, the verdict of a stack that is well, and the same from a program that Strata starts."""
+    assert root.run(strata_, "--version").stdout == f"strata {strata.__version__}\n"
+    said = root.run(strata_, "diagnose", "--demo", "healthy", XDG_STATE_HOME="/tmp/state")
+    assert re.search(r"^VERDICT +no layer", said.stdout, re.M), said.stdout
+    assert (root.folder / "tmp" / "state" / "strata").is_dir()
+
+
+def explained(root: Root, *where: str) -> None:
+    """man finds the page of a command by its name, whatever the terminal."""
+    for page in ("strata", "strata-diagnose", "strata-lab-up"):
+        said = root.run("man", *where, page, MANPAGER="cat", MANWIDTH="100")
+        assert said.stdout.startswith(f"{page}(1)") and "Exit status" in said.stdout and said.stderr == ""
+
+
+def completes(root: Root, **environ: str) -> None:
+    """bash finds the script by the name of the command, and the command answers."""
+    assert root.run("bash", "-c", COMPLETES, **environ).stdout == "far-wire\n"
+
+
+def test_the_wheel(clean: Root) -> None:
+    wheels = CACHE / "wheels"
+    lock = ROOT / "requirements" / "bundle.lock"
+    words = ["-m", "pip", "download", "--quiet", "--require-hashes", "--only-binary", ":all:", "-r", lock, "-d", wheels]
+    subprocess.run([sys.executable, *map(str, words)], check=True)
+    (clean.folder / "tmp" / "wheels").mkdir()
+    for wheel in (*wheels.glob("*.whl"), made("strata-*.whl"), made("strata_lab-*.whl")):
+        shutil.copy2(wheel, clean.folder / "tmp" / "wheels" / wheel.name)
+    clean.run("python3.11", "-m", "venv", "/opt/strata")
+    pip = ("/opt/strata/bin/pip", "install", "--quiet", "--no-index", "--find-links", "/tmp/wheels")
+    clean.run(*pip, "strata[nodes,postgres]")
+    works(clean, "/opt/strata/bin/strata")
+    explained(clean, "-M", "/opt/strata/share/man")
+    completes(clean, PATH="/opt/strata/bin:/usr/bin:/bin", XDG_DATA_DIRS="/opt/strata/share:/usr/share")
+    assert "pip install 'strata[lab]'" in clean.run("/opt/strata/bin/strata", "lab", "list", check=False).stderr
+
+
+def test_the_deb(clean: Root) -> None:
+    package = made("strata_*.deb")
+    before = clean.files()
+    clean.put(package)
+    clean.run("dpkg", "--install", f"/tmp/{package.name}")
+    works(clean)
+    explained(clean)
+    completes(clean)
+    inside = clean.files()
+    assert "usr/share/zsh/vendor-completions/_strata" in inside
+    # Nothing was written where it is installed: bytecode came with it.
+    assert clean.run("dpkg", "--verify", "strata").stdout == ""
+    assert json.loads((clean.folder / "usr/share/doc/strata/sbom.cdx.json").read_text())["bomFormat"] == "CycloneDX"
+    clean.run("dpkg", "--purge", "strata")
+    assert clean.files() - before == set()
+
+
+def test_the_deb_asks_for_the_python_it_is_built_for(clean: Root) -> None:
+    package = made("strata_*.deb")
+    clean.put(package)
+    clean.run("dpkg", "--remove", "--force-depends", "python3.11", "python3.11-venv")
+    done = clean.run("dpkg", "--install", f"/tmp/{package.name}", check=False)
+    assert done.returncode != 0 and "depends on python3.11" in done.stderr
+
+
+def test_the_rpm(clean: Root) -> None:
+    """In Debian's root: of no distribution with rpm is there an archive here, so what it asks for is only looked at."""
+    if shutil.which("rpm") is None:
+        absent("rpm is not installed")
+    package = made("strata-*.rpm")
+    rpm = ("rpm", "--root", str(clean.folder))
+    asks = subprocess.run(["rpm", "-qp", "--requires", package], capture_output=True, text=True, check=True).stdout
+    assert "/usr/bin/python3.11" in asks.split()
+    before = clean.files()
+    subprocess.run([*rpm, "--install", "--nodeps", "--force-debian", str(package)], check=True)
+    works(clean)
+    explained(clean)
+    completes(clean)
+    assert "usr/share/zsh/site-functions/_strata" in clean.files()
+    verified = subprocess.run([*rpm, "--verify", "--nodeps", "strata"], capture_output=True, text=True, check=False)
+    assert (verified.returncode, verified.stdout) == (0, "")
+    owned = subprocess.run([*rpm, "-ql", "strata"], capture_output=True, text=True, check=True).stdout.split()
+    # A folder of the distribution's own would be in two packages with two modes.
+    assert not {"/usr", "/usr/bin", "/usr/lib", "/usr/share", "/usr/share/man", "/usr/share/man/man1"} & set(owned)
+    subprocess.run([*rpm, "--erase", "--force-debian", "strata"], check=True)
+    assert clean.files() - before == set()
+
+
+def test_the_image(tmp_path: Path) -> None:
+    """Unpacked by a tool for images, and run as its configuration says."""
+    if os.geteuid() != 0 or shutil.which("umoci") is None:
+        absent("an image is unpacked by root and umoci")
+    archive = made("strata-*.oci.tar")
+    (tmp_path / "oci").mkdir()
+    subprocess.run(["tar", "--extract", "--file", archive, "--directory", tmp_path / "oci"], check=True)
+    name = f"{tmp_path / 'oci'}:{strata.__version__}"
+    subprocess.run(["umoci", "unpack", "--image", name, tmp_path / "bundle"], check=True, capture_output=True)
+    process = json.loads((tmp_path / "bundle" / "config.json").read_text())["process"]
+    assert (process["args"], process["cwd"]) == (["strata", "--help"], "/data")
+    assert "XDG_STATE_HOME=/state" in process["env"]
+    root = Root(tmp_path / "bundle" / "rootfs")
+    try:
+        works(root)
+        assert root.run("strata", "survey", "/data").returncode == 0
+    finally:
+        root.remove()
+
+
+def test_the_hashes_are_those_of_the_files_and_nothing_is_left_out() -> None:
+    sums = dict(reversed(line.split()) for line in made("SHA256SUMS").read_text().splitlines())
+    files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in DIST.iterdir() if p.name != "SHA256SUMS"}
+    assert sums == files
+    assert [path for path in DIST.glob("SBOM.*.json") if json.loads(path.read_text())["bomFormat"] != "CycloneDX"] == []
+
+
+def test_no_package_says_where_it_was_built() -> None:
+    """Paths of a builder would be other bytes elsewhere, and nobody's business."""
+    import zipfile
+
+    with zipfile.ZipFile(made("strata-*.whl")) as wheel:
+        for name in wheel.namelist():
+            text = wheel.read(name)
+            assert str(Path.home() / ".cargo").encode() not in text, name
+            assert str(ROOT).encode() not in text, name
+        assert {
+            f"strata-{strata.__version__}.data/data/share/man/man1/strata-{n}.1" for n in ("measure", "lab-up")
+        } <= set(wheel.namelist())
+    assert app.info.name == "strata"
