@@ -95,7 +95,7 @@ def completions(shell: Annotated[Shell, typer.Argument(help="bash, zsh, fish or 
 
 def script(shell: Shell) -> str:
     """What a shell loads in order to ask us; its file is the same for every version of Strata."""
-    from typer.completion import get_completion_script
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     text = str(get_completion_script(prog_name="strata", complete_var="_STRATA_COMPLETE", shell=shell)).strip()
     return f"{text}\n{_FIRST_WORD_IN_ZSH if shell == 'zsh' else ''}".rstrip()
