@@ -21,19 +21,13 @@ from strata.model.run import RunStatus
 from strata.model.scale import ScaleAsk
 from strata.model.workload import OpenLoop
 from strata.run.execute import (
-    Commit,
-    Committed,
     Emit,
-    Event,
     Finish,
     Instruction,
-    Interrupted,
     Measure,
-    Started,
-    StepDone,
-    StepFailed,
 )
-from strata.run.judge import cut_short, ended, fault, result_of
+from strata.run.judge import cut_short, ended
+from strata.run.stepwise import Stepwise
 
 ROUNDS = 3
 """Of every point: two tell no spread that could be believed."""
@@ -54,7 +48,7 @@ WRITTEN_UP = "byte bound reached: no more writing"
 CELLS = Callable[[str, int], Cell]
 
 
-class Sweep:
+class Sweep(Stepwise):
     """``cell`` gives that of a layer and a value of the axis; ``kept`` are the results of a resumed sweep.
 
     `plan` grows as points are added; whoever carries it out keeps it before it is measured.
@@ -68,32 +62,14 @@ class Sweep:
         kept: Sequence[CellResult],
         clock: Callable[[], float],
     ) -> None:
-        self.plan, self.told = plan, Progress(phase=Phase.MEASURE)
+        super().__init__(kept)
+        self.plan = plan
         self._ask, self._make, self._clock = ask, cell, clock
         self._results = [r for r in kept if not (r.result is not None and cut_short(r.result))]
         self._spent = sum(r.result.seconds + plan.ramp_s for r in self._results if r.result is not None)
-        self._order = max((r.order for r in kept), default=-1) + 1
         self._since = clock()
         self._queue: list[Cell] = []
-        self._unsafe: CellResult | None = None
         self.ended = ""
-
-    def handle(self, event: Event) -> tuple[Instruction, ...]:
-        """What to do now."""
-        match event:
-            case Started():
-                return self._next()
-            case StepDone(result=CellResult(result=done)) if done is not None:
-                return self._commit(event.result.model_copy(update={"error": fault(done)}))
-            case StepFailed():
-                return self._commit(result_of(self._step, self._cell, error=event.error))
-            case Committed():
-                return self._safe()
-            case Interrupted():
-                rescue = (Commit(self._unsafe),) if self._unsafe is not None else ()
-                return (*rescue, Finish(RunStatus.STOPPED))
-            case _:
-                raise ValueError(f"a sweep asked for no {type(event).__name__}")
 
     @property
     def seconds_left(self) -> float:
@@ -108,16 +84,7 @@ class Sweep:
         wanted = math.ceil(LEAST_IOS * len(rates) / sum(rates) * 20) / 20
         return max(self.plan.runtime_s, min(wanted, LONGEST_S))
 
-    def _commit(self, result: CellResult) -> tuple[Instruction, ...]:
-        self._unsafe = result
-        return (Commit(result),)
-
-    def _safe(self) -> tuple[Instruction, ...]:
-        result, self._unsafe = self._unsafe, None
-        assert result is not None, "nobody asked for it"
-        self._order += 1
-        if result.result is not None and cut_short(result.result):
-            return (Finish(RunStatus.STOPPED),)
+    def _took(self, result: CellResult) -> tuple[Instruction, ...]:
         self._results.append(result)
         return (Emit(ended(self.told, result)), *self._next())
 

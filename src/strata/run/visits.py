@@ -18,30 +18,25 @@ from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
 from strata.run.execute import (
-    Commit,
-    Committed,
     Emit,
-    Event,
     Finish,
     Instruction,
-    Interrupted,
     Measure,
-    Ready,
     Rest,
-    Started,
     StepDone,
     StepFailed,
     Think,
 )
-from strata.run.judge import cut_short, ended, fault, result_of
+from strata.run.judge import ended, fault, result_of
 from strata.run.matrix import Ask, Matrix
+from strata.run.stepwise import Stepwise
 
 SETTLE_S = 0.5
 """After the last write of a batch, before the first read of the next: what the device still works off."""
 WRITES_USED_UP = "byte bound reached: no more writing"
 
 
-class Visits:
+class Visits(Stepwise):
     """``kept`` are the results of a resumed matrix; every visit may write up to ``size`` bytes once more.
 
     `handle` raises `InconclusiveError` where every cell was promised to be narrow and the noise floor forbids it.
@@ -50,43 +45,29 @@ class Visits:
     def __init__(
         self, plan: Plan, matrix: Matrix, kept: Sequence[CellResult], size: int, clock: Callable[[], float]
     ) -> None:
+        super().__init__(kept)
         self.matrix = matrix
         self._plan, self._size, self._clock = plan, size, clock
-        self._order = max((r.order for r in kept), default=-1) + 1
         self._written = sum(r.result.write.bytes for r in kept if r.result is not None)
         self._rounds = Counter(v.cell for v in matrix.visits)
         self._asks = self._asked()
         self._wrote = False
         self._begin = 0.0
-        self._unsafe: CellResult | None = None
         self.lost: str | None = None
         """Which clients are gone; nothing is measured after that, as the rest is for all of them."""
-        self.told = Progress(phase=Phase.MEASURE)
-        """Of the visit in hand."""
 
     @property
     def seconds(self) -> float:
         """For which the visit in hand is measured."""
         return self._ask.seconds
 
-    def handle(self, event: Event) -> tuple[Instruction, ...]:
-        match event:
-            case Started() | Ready():
-                return self._next()
-            case StepDone(result=CellResult(result=done)) if done is not None:
-                self._written += done.write.bytes
-                self.lost = fault(done) if done.lost else None
-                return self._commit(event.result.model_copy(update={"error": fault(done)}))
-            case StepFailed():
-                self.lost = event.error if isinstance(event.raised, ClientsLost) else None
-                return self._commit(result_of(self._step, self._cell, error=event.error))
-            case Committed():
-                return self._safe()
-            case Interrupted():
-                rescue = (Commit(self._unsafe),) if self._unsafe is not None else ()
-                return (*rescue, Finish(RunStatus.STOPPED))
-            case _:
-                raise ValueError(f"a matrix asked for no {type(event).__name__}")
+    def _seen(self, event: StepDone | StepFailed) -> None:
+        done = event.result.result if isinstance(event, StepDone) else None
+        if done is not None:
+            self._written += done.write.bytes
+            self.lost = fault(done) if done.lost else None
+        elif isinstance(event, StepFailed):
+            self.lost = event.error if isinstance(event.raised, ClientsLost) else None
 
     def _asked(self) -> Iterator[tuple[Ask, int, int]]:
         """Each with its place in its batch, and the length of that."""
@@ -130,22 +111,13 @@ class Visits:
         )  # fmt: skip
         return (*rest, Emit(self.told), Measure(self._step, cell))
 
-    def _commit(self, result: CellResult) -> tuple[Instruction, ...]:
-        self._unsafe = result
-        return (Commit(result),)
-
-    def _safe(self) -> tuple[Instruction, ...]:
-        result, self._unsafe = self._unsafe, None
-        assert result is not None, "nobody asked for it"
-        self._order += 1
+    def _took(self, result: CellResult) -> tuple[Instruction, ...]:
         if self.lost is not None:
             return (Finish(RunStatus.STOPPED),)
         ask, done, seconds = self._ask, result.result, self._clock() - self._begin
         if done is None:
             self.matrix.took(ask.cell, None, ask.seconds, 0.0 if result.error == WRITES_USED_UP else seconds)
             return self._next()
-        if cut_short(done):
-            return (Finish(RunStatus.STOPPED),)
         visit = None if result.error is not None else visit_of(ask.cell, done.intervals)
         self.matrix.took(ask.cell, visit, ask.seconds, seconds)
         self._rounds[ask.cell] += 1
