@@ -19,12 +19,14 @@ from strata_lab.down import down
 from strata_lab.up import up
 
 STACKS = {"mirrored": {"engine": "btrfs"}, "cluster-volume": {}, "vm-disks": {"disks": "1"}}
+BUDGET = "30s"
+"""For further rounds and experiments: the two ways are compared, and a lab is up for both."""
 KEYS = re.compile(r'^scheduler(_netns)? = ".*"\n', re.MULTILINE)
 
 
 def diagnosed(stack: Path, out: Path) -> tuple[dict[str, Any], float]:
     """The document, and how long it took."""
-    argv = [sys.executable, "-m", "strata", "diagnose", str(stack), "--json", "--progress", "none"]
+    argv = [sys.executable, "-m", "strata", "diagnose", str(stack), "--json", "--progress", "none", "--budget", BUDGET]
     argv += ["--store", f"sqlite:///{out.with_suffix('.db')}"]
     began = time.monotonic()
     done = subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)

@@ -55,7 +55,7 @@ def test_each_layer_of_a_lab_is_driven_from_its_own_namespace(name: str) -> None
     before = {n.name: spent(lab, n.name) for n in lab.nodes}
     words = ["--rw", "randread", "--bs", "8k", "--iodepth", "4", "--runtime", "300ms", "--rounds", "2"]
     document = run(lab, "measure", *words)
-    assert set(by_layer(document)) == {"disk", "file system", "NBD share"}
+    assert set(by_layer(document)) == {"disk", "file system", "NBD export"}
     assert all(spent(lab, n.name) - before[n.name] > 0.05 for n in lab.nodes)
     assert "each layer came from its own node" in document["run"]["message"]
     assert down(lab) > 0
