@@ -35,6 +35,7 @@ bench-fleet: setup ## what a cluster of nodes costs up to 1,000 hosts, how far a
 	@.venv/bin/python benches/fleet/run.py $(if $(QUICK),--nodes 4 --idle 5) $(ARGS)
 	@.venv/bin/python benches/fleet/starts.py $(if $(QUICK),--quick)
 	@.venv/bin/python benches/fleet/hosts.py $(if $(QUICK),--quick)
+	@.venv/bin/python benches/fleet/merging.py $(if $(QUICK),--clients 100 1000)
 	@.venv/bin/python benches/fleet/peers.py $(if $(QUICK),--quick)
 
 bench-lab: setup ## as root: every layer of the stacks of several nodes, with bytes on the wires and cycles per byte (QUICK=1; ARGS=--ceph)

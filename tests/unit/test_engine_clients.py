@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from strata.engine.clients.gather import LATE, Gatherer
 from strata.engine.clients.words import client_words, part_of
+from strata.engine.generator import measure_generator
 from strata.engine.job import Piece, Timing
+from strata.engine.native import NativeEngine
 from strata.engine.port import Request
 from strata.errors import UsageError
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
-from strata.model.result import Interval, IntervalDirection
+from strata.model.result import EngineResult, Interval, IntervalDirection
 from strata.model.workload import ClosedLoop, Workload
 from strata.plan.words import dealt, workload_from_words
 
@@ -123,3 +125,19 @@ def test_rows_are_told_once_all_have_delivered_and_not_for_ever_waited_for() -> 
     assert [r.read.ops for r in rows] == [2] and rows[0].clients[2].lost == "it was ended by signal 9"
     heard.end(1)
     assert [r.read.ops for r in heard.rows()] == [1]
+
+
+def test_the_ceiling_of_several_clients_has_several_intervals() -> None:
+    """They begin some milliseconds apart, so that no single interval lies in the time all of them overlap."""
+    asked: list[Request] = []
+
+    class Asked(NativeEngine):
+        def run(self, request: Request, *_: object) -> EngineResult:
+            asked.append(request)
+            brief = Timing(ramp_s=0, runtime_s=0.01, interval_s=0.01)
+            return super().run(request.model_copy(update={"timing": brief, "workload": request.workload.of_one_client}))
+
+    brief = Timing(ramp_s=0.01, runtime_s=0.04, interval_s=0.04)
+    measure_generator(Asked(), [workload_from_words("read", clients=n) for n in (1, 3)], brief)
+    assert asked[0].timing == brief
+    assert asked[1].timing.runtime_s >= 5 * asked[1].timing.interval_s

@@ -16,6 +16,10 @@ SPAN = 1 << 42
 """Logical range of the null endpoint; it holds no data, only offsets are drawn from it, and every zone has room."""
 
 
+_TOGETHER = Timing(ramp_s=0.1, runtime_s=0.4, interval_s=0.05)
+"""Of several clients: only intervals that lie in the time all overlap count, and they begin some milliseconds apart."""
+
+
 def measure_generator(
     engine: Engine, workloads: Iterable[Workload], timing: Timing, placement: Placement | None = None
 ) -> Generator:
@@ -40,7 +44,7 @@ def measure_generator(
                 endpoint=piece.endpoint,
                 workload=plain,
                 segments=piece.segments,
-                timing=timing,
+                timing=_TOGETHER if plain.clients > 1 else timing,
                 placement=placement,
                 more=(piece,) * (len(plain.shares) - 1),
             )

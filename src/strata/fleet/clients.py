@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -30,8 +31,8 @@ from strata.model.result import ClientResult, EngineResult, Interval, LostClient
 from strata.model.workload import Cache, Workload
 
 LEAD_S, LEAD_EACH_S, ROUNDS = 0.3, 0.02, 2.0
-"""From the reading of the clocks to the start: opening the target on so many nodes, and so often as long as a round of
-calls to all of them just took."""
+"""From the reading of the clocks to the start: opening the target for each client of the host that has most of them,
+and so often as long as a round of calls to all nodes just took."""
 LOADED_S = 60.0
 """How long nodes may take to load what a client needs."""
 PREPARED_S = 600.0
@@ -50,7 +51,9 @@ class NodesEngine:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._nodes = tuple(node.name for node in cluster.nodes())
+        there = cluster.nodes()
+        self._nodes = tuple(node.name for node in there)
+        self._hosts = {node.name: node.host for node in there}
         self._loaded = False
         self._stored: list[str] = []
         self.unkept: dict[str, str] = {}
@@ -106,7 +109,8 @@ class NodesEngine:
             raise
         except RunFailed as e:
             raise ClientsLost("cannot measure on nodes", where, e.why, e.hint) from e
-        lead_s = LEAD_S + LEAD_EACH_S * len(nodes) + ROUNDS * round_s
+        crowd = Counter(self._hosts[node] for node in nodes for _ in numbers[node])
+        lead_s = LEAD_S + LEAD_EACH_S * max(crowd.values()) + ROUNDS * round_s
         start_ns = time.monotonic_ns() + round(lead_s * units.NS_PER_S)
         calls = {}
         for node in nodes:
