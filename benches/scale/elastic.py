@@ -29,14 +29,14 @@ from strata_lab.lab import Lab
 from strata_lab.stacks.vm_disks.build import spread
 from strata_lab.up import up
 
-SECONDS, FIRST_S = 26.0, 6.0
+SECONDS, FIRST_S = 40.0, 8.0
 WORDS = "c=4 svc=4000"
 KEPT = Path(__file__).parent / "elastic.json"
 
 
 def main() -> int:
     """Join, then leave."""
-    lab = up("vm-disks", f"elastic{os.getpid() % 10_000}", {"disks": "2", "queue": "16", "data": "64m"})
+    lab = up("vm-disks", f"elastic{os.getpid() % 10_000}", {"disks": "2", "queue": "16", "data": "16m"})
     try:
         model(WORDS)(lab)
         told = [during(lab, "a node joins", joined), during(lab, "the node leaves", stacks.shrink)]
@@ -68,8 +68,8 @@ def during(lab: Lab, name: str, do: Callable[[Lab], str]) -> dict[str, Any]:
     first = time.time_ns()
     do(lab)
     last = time.time_ns()
-    out, said = load.communicate(timeout=120)
-    verified, problems = check.communicate(timeout=120)
+    out, said = load.communicate(timeout=180)
+    verified, problems = check.communicate(timeout=180)
     if load.returncode:
         raise RunFailed("cannot measure", reads, said[-500:])
     result = json.loads(out)["result"]
