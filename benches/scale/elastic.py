@@ -22,21 +22,23 @@ from strata import units
 from strata.analyse.scaling.elastic import ElasticResult, Moment, elastic
 from strata.errors import RunFailed, StrataError
 from strata.host import process, programs
-from strata_lab import stacks
+from strata_lab import disks, stacks
 from strata_lab.client import inside
 from strata_lab.down import down
 from strata_lab.lab import Lab
 from strata_lab.stacks.vm_disks.build import spread
 from strata_lab.up import up
 
-SECONDS, FIRST_S = 26.0, 6.0
+SECONDS, FIRST_S = 40.0, 8.0
+BEGUN = 500
+"""Reads of a disk, more than whoever looks at its target before makes."""
 WORDS = "c=4 svc=4000"
 KEPT = Path(__file__).parent / "elastic.json"
 
 
 def main() -> int:
     """Join, then leave."""
-    lab = up("vm-disks", f"elastic{os.getpid() % 10_000}", {"disks": "2", "queue": "16", "data": "64m"})
+    lab = up("vm-disks", f"elastic{os.getpid() % 10_000}", {"disks": "2", "queue": "16", "data": "16m"})
     try:
         model(WORDS)(lab)
         told = [during(lab, "a node joins", joined), during(lab, "the node leaves", stacks.shrink)]
@@ -64,12 +66,13 @@ def during(lab: Lab, name: str, do: Callable[[Lab], str]) -> dict[str, Any]:
     load = begun(lab, *words, "--ramp-time", "1s", "--runtime", f"{SECONDS:g}s")
     words = ["verify", checked, "--destructive", checked, "--bs", "8k", "--iodepth", "2", "--runtime", f"{SECONDS:g}s"]
     check = begun(lab, *words)
+    running(lab)
     time.sleep(FIRST_S)
     first = time.time_ns()
     do(lab)
     last = time.time_ns()
-    out, said = load.communicate(timeout=120)
-    verified, problems = check.communicate(timeout=120)
+    out, said = load.communicate(timeout=180)
+    verified, problems = check.communicate(timeout=180)
     if load.returncode:
         raise RunFailed("cannot measure", reads, said[-500:])
     result = json.loads(out)["result"]
@@ -88,6 +91,14 @@ def during(lab: Lab, name: str, do: Callable[[Lab], str]) -> dict[str, Any]:
         "verified": check.returncode == 0, "checked": json.loads(verified).get("blocks"), **figures(found),
         "series": [[round(m.at, 2), round(m.rate)] for m in series],
     }  # fmt: skip
+
+
+def running(lab: Lab) -> None:
+    """Waits until the loads have begun: a busy machine starts them late."""
+    control = disks.control(lab, "s1")
+    until, there = time.monotonic() + 30, control.truth().read.n
+    while control.truth().read.n < there + BEGUN and time.monotonic() < until:
+        time.sleep(0.1)
 
 
 def figures(found: ElasticResult) -> dict[str, Any]:

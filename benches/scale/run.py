@@ -60,7 +60,7 @@ def main() -> int:
         place = KEPT if asked.keep else Path(apart)
         store = asked.store or Path(apart) / "store"
         begun = time.monotonic()
-        for group in chosen:
+        for group in sorted(chosen, key=lambda g: not g.quick):
             path = place / f"{named(group)}.json"
             if asked.missing and path.exists():
                 continue

@@ -20,7 +20,7 @@ from strata_lab.down import down
 from strata_lab.lab import Lab
 from strata_lab.up import up
 
-BUDGET, RUNTIME, RAMP = "40s", "2500ms", "500ms"
+BUDGET, RUNTIME, RAMP = "25s", "1500ms", "400ms"
 Record = dict[str, Any]
 Say = Callable[[str], None]
 

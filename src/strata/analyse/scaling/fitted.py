@@ -33,6 +33,8 @@ CLEARLY = 2.0
 """Times the plateau's sum of squares from which the universal scalability law is worse."""
 LEAST_ERROR = 0.01
 """What a point is taken to be off at least: no curve is exact, and one very narrow point must not decide alone."""
+WILDEST = 1.0
+"""Standard error of a point at most, of the logarithm of its rate: one that says less says nothing of the curve."""
 DRAWS = 200
 LEVEL = 0.95
 REACH = 4.0
@@ -172,7 +174,7 @@ def _drawn(curve: Curve, n: Floats, own: Floats, left: Floats, draws: int, seed:
     lack2 = max(0.0, float(np.sum(left**2)) / df - float(np.mean(own**2)))
     known, found = curve.rates(n), []
     for _ in range(draws):
-        sd = np.sqrt(own**2 + lack2 * df / rng.chisquare(df))
+        sd = np.minimum(np.sqrt(own**2 + lack2 * df / rng.chisquare(df)), WILDEST)
         x = known * np.exp(sd * rng.standard_normal(len(n)))
         errors = np.hypot(own, LEAST_ERROR) * x
         found.append(_again(curve, n, x, errors))

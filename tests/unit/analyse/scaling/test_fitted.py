@@ -90,3 +90,12 @@ def test_a_doubling_is_worth_it_until_it_gains_the_stated_share() -> None:
     law = Usl(0.05, 0.001, 100.0)
     at = worth_doubling(law, 0.2, 1, 500)
     assert at is not None and law.rate(2 * at) / law.rate(at) == pytest.approx(1.2, rel=1e-3)
+
+
+def test_points_that_say_nothing_break_no_fit() -> None:
+    """A busy machine gives intervals of hundreds of per cent."""
+    wild = [LoadPoint(n, min(250.0 * n, 2000.0), 800.0 if n > 2 else 0.02) for n in (1, 2, 4, 8, 16, 32)]
+    found = fitted(wild, draws=100)
+    assert isinstance(found, Fitted)
+    limit = found.limit()
+    assert limit is not None and limit.low is not None and limit.low < 2000
