@@ -178,6 +178,24 @@ def test_a_load_that_waits_for_flushes_is_told_so() -> None:
     assert said(found) == (VerdictKind.LAYER, "disk", Cause.SLOW_FLUSH)
 
 
+def test_commits_that_share_a_flush_wait_for_it_as_empty_writes() -> None:
+    """Of five in flight a tenth carries data; the flushes themselves are in flight for a fifth of the time."""
+    data = queue(1, 4, lambda n, s: 2400, count=250)
+    traced = arrival(data, seconds=1.0)
+    counters = disk(550, 5.0, 1.0, READS=0.0, WRITES=550.0, FLUSHES=140.0, FLUSH_SECONDS=0.83)
+    found = judge(observed(counters, [traced]))
+    assert said(found) == (VerdictKind.LAYER, "disk", Cause.SLOW_FLUSH)
+
+
+def test_slow_phases_that_stand_still_now_and_then_are_slow_phases() -> None:
+    seen = _phases(16)
+    stalls = {
+        name: (0.1 if "stalled" in name else 2.0 if "stalls" in name else v[0],) * 20 for name, v in seen.rates.items()
+    }
+    found = judge(seen.model_copy(update={"rates": stalls}))
+    assert said(found) == (VerdictKind.LAYER, "disk", Cause.SLOW_PHASES)
+
+
 def test_too_short_a_time_decides_nothing() -> None:
     found = judge(full(4, 9600).model_copy(update={"seconds": 1.0}))
     assert found.verdict.kind is VerdictKind.INCONCLUSIVE

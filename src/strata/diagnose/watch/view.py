@@ -241,12 +241,15 @@ class LoadView:
 
     def state(self, name: str) -> float | None:
         """Share of the looks at the load's threads in that state (running, storage, sleeping, other)."""
-        # Who steers the load moves no data of its own, and where nobody does (a client in user space) hardly runs.
+        # Who steers the load has no requests of its own, moves no data, and where nobody does (a client in user space)
+        # hardly runs.
+        traced = {one.pid for one in self.sharers if one.share >= LOAD}
         most = max((_moved(i) for i in self.watched), default=0.0)
         busiest = max((i.cores for i in self.watched), default=0.0)
-        chosen = [
+        seen = [i for i in self.watched if i.threads is not None]
+        chosen = [i.threads for i in seen if i.threads is not None and i.pid in traced] or [
             i.threads
-            for i in self.watched
+            for i in seen
             if i.threads is not None and (_moved(i) >= 0.1 * most if most > 0 else i.cores >= 0.3 * busiest > 0)
         ]
         looks = sum(t.looks for t in chosen)
