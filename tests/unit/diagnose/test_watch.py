@@ -345,3 +345,17 @@ def test_a_device_of_another_machine_is_judged_by_its_exporter() -> None:
     found = judge(observed(away | wire(), toml=SHARE))
     assert said(found) == (VerdictKind.MEDIUM, "disk", Cause.MEDIUM)
     assert "nvme0n1 of n1" in found.verdict.headline
+
+
+def test_connections_to_other_ports_of_the_same_nodes_are_a_neighbours() -> None:
+    label = {**CARD, "discipline": "tbf", "handle": "1:"}
+    full_card = {
+        stored_name(qdisc.BACKLOG_BYTES.name, label): 2e5,
+        stored_name(qdisc.OVERLIMITS.name, label): 900.0,
+        stored_name(net.BYTES.name, {**CARD, "direction": "rx"}): 3.6e7,
+    }
+    moved = {
+        stored_name(tcp.RECEIVED.name, {**TO, "connection": str(n), "port": port}): rate
+        for n, (port, rate) in enumerate((("10809", 3.4e6), ("10999", 3.2e7)))
+    }
+    assert said(over(wire() | full_card | moved, 400, 1.0, 0.7))[1:] == ("share", Cause.NOISY_WIRE)

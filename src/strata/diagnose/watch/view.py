@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from urllib.parse import urlsplit
 
 from strata.analyse.watch import pacing
 from strata.analyse.watch.pacing import Alone, Burst, Pace
-from strata.model.counters import Readings, tcp
+from strata.model.counters import Counter, Reading, Readings, tcp
 from strata.model.expect import LARGE
-from strata.model.resources import Disk, Path, Resources, place
+from strata.model.resources import Disk, Resources, place
 from strata.model.stack import Layer
 from strata.model.watch import Arrival, Issuer, Observed, Sharer
 
@@ -256,15 +257,29 @@ class LoadView:
         return sum(getattr(t, name) for t in chosen) / looks if looks >= 20 else None
 
     @cached_property
-    def paths(self) -> tuple[Path, ...]:
-        """The connections of the load's client."""
-        return tuple(p for p in self.resources.paths if p.end == "client")
+    def ports(self) -> frozenset[str]:
+        """The TCP ports of the path's servers, as the connections have them."""
+        found = set()
+        for layer in self.seen.stack.layers:
+            target = layer.target
+            if target.remote:
+                parts = urlsplit(target.uri)
+                port = parts.port or (target.scheme.port if target.scheme is not None else None)
+                found |= {str(port)} if port else set()
+        return frozenset(found)
+
+    def of_the_path(self, counter: Counter) -> list[Reading]:
+        """What connections to the path's servers say; those of others in the same nodes are left out."""
+        return [r for r in self.told.of(counter) if r.get("port") is None or r.get("port") in self.ports]
 
     @cached_property
     def rtt_ns(self) -> float | None:
         """The least round trip of the connections that carry the load."""
-        least = [p.least_rtt_ns for p in self.resources.paths if p.least_rtt_ns is not None]
-        return max(least, default=None)
+        least: dict[tuple[str | None, str], float] = {}
+        for r in self.of_the_path(tcp.MIN_RTT):
+            key = r.node, r["end"]
+            least[key] = min(least.get(key, r.value), r.value)
+        return max(least.values()) * 1e9 if least else None
 
     @cached_property
     def outstanding(self) -> float | None:
@@ -276,7 +291,7 @@ class LoadView:
     @property
     def has_connections(self) -> bool:
         """Whether TCP connections of the path were seen."""
-        return bool(self.told.of(tcp.RTT))
+        return bool(self.of_the_path(tcp.RTT))
 
 
 def _moved(one: Issuer) -> float:

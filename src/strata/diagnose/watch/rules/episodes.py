@@ -31,7 +31,7 @@ GAPS = 6.0
 """A stall is at least as long as so many mean gaps between completions: a slow device is not one that stalls."""
 HELD = 0.5
 """Requests in flight in slow bins, of those in fast ones: with less, the load had paused."""
-LONGER = 2.0
+LONGER, OFTEN = 1.4, 0.3
 PHASES = 0.1
 MOST = 0.9
 """Share of the time: what is slow for more of it is the usual level, and the other one the exception."""
@@ -170,7 +170,7 @@ def _phases(view: LoadView) -> Iterator[Claim | Not]:
         VerdictKind.LAYER,
         view.lowest.name,
         Cause.SLOW_PHASES,
-        0.85 if many and told.period_s is not None else 0.7 if many else 0.4,
+        _phases_surely(told),
         told.share,
         f"{name} alternates: {units.percent(told.share, 2)} of the time it is {told.factor:.2g} times slower",
         f"With as many requests in flight, {name} completes {told.factor:.2g} times fewer of them for "
@@ -183,6 +183,13 @@ def _phases(view: LoadView) -> Iterator[Claim | Not]:
         ),
         what=name,
     )
+
+
+def _phases_surely(told: Episodes) -> float:
+    """What comes again and again is the device's own; single slow moments are more often the machine's."""
+    if told.count < FEWEST:
+        return 0.4
+    return 0.85 if told.period_s is not None else 0.6 if told.share >= OFTEN else 0.4
 
 
 def _counted(view: LoadView) -> bool:
