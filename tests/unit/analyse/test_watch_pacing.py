@@ -67,3 +67,10 @@ def test_a_limit_that_is_charged_after_each_request_is_told_as_well() -> None:
         found = pacing.pace(one)
         assert found is not None
         assert found.per_byte is True
+
+
+def test_a_few_requests_of_another_size_tell_nothing_of_a_limit_on_bytes() -> None:
+    sizes = (*(131072,) * 40, 4096)
+    found = pacing.pace(queue(8, 64, lambda n, s: 2400, sizes=sizes, gap_us=lambda b: b / 11))
+    assert found is not None
+    assert found.per_byte is None

@@ -178,6 +178,24 @@ def test_a_load_that_waits_for_flushes_is_told_so() -> None:
     assert said(found) == (VerdictKind.LAYER, "disk", Cause.SLOW_FLUSH)
 
 
+def test_commits_that_share_a_flush_wait_for_it_as_empty_writes() -> None:
+    """Of five in flight a tenth carries data; the flushes themselves are in flight for a fifth of the time."""
+    data = queue(1, 4, lambda n, s: 2400, count=250)
+    traced = arrival(data, seconds=1.0)
+    counters = disk(550, 5.0, 1.0, READS=0.0, WRITES=550.0, FLUSHES=140.0, FLUSH_SECONDS=0.83)
+    found = judge(observed(counters, [traced]))
+    assert said(found) == (VerdictKind.LAYER, "disk", Cause.SLOW_FLUSH)
+
+
+def test_slow_phases_that_stand_still_now_and_then_are_slow_phases() -> None:
+    seen = _phases(16)
+    stalls = {
+        name: (0.1 if "stalled" in name else 2.0 if "stalls" in name else v[0],) * 20 for name, v in seen.rates.items()
+    }
+    found = judge(seen.model_copy(update={"rates": stalls}))
+    assert said(found) == (VerdictKind.LAYER, "disk", Cause.SLOW_PHASES)
+
+
 def test_too_short_a_time_decides_nothing() -> None:
     found = judge(full(4, 9600).model_copy(update={"seconds": 1.0}))
     assert found.verdict.kind is VerdictKind.INCONCLUSIVE
@@ -327,3 +345,17 @@ def test_a_device_of_another_machine_is_judged_by_its_exporter() -> None:
     found = judge(observed(away | wire(), toml=SHARE))
     assert said(found) == (VerdictKind.MEDIUM, "disk", Cause.MEDIUM)
     assert "nvme0n1 of n1" in found.verdict.headline
+
+
+def test_connections_to_other_ports_of_the_same_nodes_are_a_neighbours() -> None:
+    label = {**CARD, "discipline": "tbf", "handle": "1:"}
+    full_card = {
+        stored_name(qdisc.BACKLOG_BYTES.name, label): 2e5,
+        stored_name(qdisc.OVERLIMITS.name, label): 900.0,
+        stored_name(net.BYTES.name, {**CARD, "direction": "rx"}): 3.6e7,
+    }
+    moved = {
+        stored_name(tcp.RECEIVED.name, {**TO, "connection": str(n), "port": port}): rate
+        for n, (port, rate) in enumerate((("10809", 3.4e6), ("10999", 3.2e7)))
+    }
+    assert said(over(wire() | full_card | moved, 400, 1.0, 0.7))[1:] == ("share", Cause.NOISY_WIRE)

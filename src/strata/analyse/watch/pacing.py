@@ -24,6 +24,8 @@ REGULAR = 0.12
 """Spread (interquartile range ÷ median) of the times at the lag from which on it is a pace."""
 STANDS_OUT = 2.0
 """A neighbouring lag varies at least so many times as much; of lag 1 the double lag may vary as little."""
+OTHER_SIZE, OTHERS = 1.4, 0.1
+"""A size that is so many times another one, and the share of requests of such sizes that tells anything."""
 WAITS = 0.8
 """Of the completions: so many had requests waiting behind them, else there is no pace to see."""
 
@@ -32,8 +34,8 @@ WAITS = 0.8
 class Pace:
     """``at_once``: requests that are served at the same time; ``service_ns``: of one; ``spread``: relative.
 
-    ``per_byte``: whether what varies with the size is the time between completions (a limit on bytes); None: all
-    requests have one size.
+    ``per_byte``: whether what varies with the size is the time between completions (a limit on bytes); None: nearly
+    all requests have one size.
     """
 
     at_once: int
@@ -68,8 +70,7 @@ def pace(requests: Requests) -> Pace | None:
     if best is None:
         return None
     lag, middle, spread = best
-    one_size = float(np.ptp(sizes)) == 0
-    return Pace(lag, middle * 1e3, spread, None if one_size else False, int(ends.size))
+    return Pace(lag, middle * 1e3, spread, False if _diverse(sizes) else None, int(ends.size))
 
 
 def _waited(issued: NDArray[np.float64], ends: NDArray[np.float64]) -> bool:
@@ -95,9 +96,15 @@ def _lag(ends: NDArray[np.float64]) -> tuple[int, float, float] | None:
     return None
 
 
+def _diverse(sizes: NDArray[np.float64]) -> bool:
+    """Whether there are enough requests of another size to tell a limit on bytes from one on requests."""
+    other = np.abs(np.log(sizes / np.median(sizes))) > np.log(OTHER_SIZE)
+    return float(np.mean(other)) >= OTHERS
+
+
 def _by_bytes(ends: NDArray[np.float64], sizes: NDArray[np.float64]) -> Pace | None:
     """Whether the time before a completion, or after it, is in proportion to its bytes."""
-    if float(np.ptp(sizes)) == 0:
+    if not _diverse(sizes):
         return None
     between = np.diff(ends)
     plain = np.percentile(between, (25, 50, 75))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from urllib.parse import urlsplit
 
 from strata.analyse.watch import pacing
 from strata.analyse.watch.pacing import Alone, Burst, Pace
-from strata.model.counters import Readings, tcp
+from strata.model.counters import Counter, Reading, Readings, tcp
 from strata.model.expect import LARGE
-from strata.model.resources import Disk, Path, Resources, place
+from strata.model.resources import Disk, Resources, place
 from strata.model.stack import Layer
 from strata.model.watch import Arrival, Issuer, Observed, Sharer
 
@@ -241,27 +242,44 @@ class LoadView:
 
     def state(self, name: str) -> float | None:
         """Share of the looks at the load's threads in that state (running, storage, sleeping, other)."""
-        # Who steers the load moves no data of its own, and where nobody does (a client in user space) hardly runs.
+        # Who steers the load has no requests of its own, moves no data, and where nobody does (a client in user space)
+        # hardly runs.
+        traced = {one.pid for one in self.sharers if one.share >= LOAD}
         most = max((_moved(i) for i in self.watched), default=0.0)
         busiest = max((i.cores for i in self.watched), default=0.0)
-        chosen = [
+        seen = [i for i in self.watched if i.threads is not None]
+        chosen = [i.threads for i in seen if i.threads is not None and i.pid in traced] or [
             i.threads
-            for i in self.watched
+            for i in seen
             if i.threads is not None and (_moved(i) >= 0.1 * most if most > 0 else i.cores >= 0.3 * busiest > 0)
         ]
         looks = sum(t.looks for t in chosen)
         return sum(getattr(t, name) for t in chosen) / looks if looks >= 20 else None
 
     @cached_property
-    def paths(self) -> tuple[Path, ...]:
-        """The connections of the load's client."""
-        return tuple(p for p in self.resources.paths if p.end == "client")
+    def ports(self) -> frozenset[str]:
+        """The TCP ports of the path's servers, as the connections have them."""
+        found = set()
+        for layer in self.seen.stack.layers:
+            target = layer.target
+            if target.remote:
+                parts = urlsplit(target.uri)
+                port = parts.port or (target.scheme.port if target.scheme is not None else None)
+                found |= {str(port)} if port else set()
+        return frozenset(found)
+
+    def of_the_path(self, counter: Counter) -> list[Reading]:
+        """What connections to the path's servers say; those of others in the same nodes are left out."""
+        return [r for r in self.told.of(counter) if r.get("port") is None or r.get("port") in self.ports]
 
     @cached_property
     def rtt_ns(self) -> float | None:
         """The least round trip of the connections that carry the load."""
-        least = [p.least_rtt_ns for p in self.resources.paths if p.least_rtt_ns is not None]
-        return max(least, default=None)
+        least: dict[tuple[str | None, str], float] = {}
+        for r in self.of_the_path(tcp.MIN_RTT):
+            key = r.node, r["end"]
+            least[key] = min(least.get(key, r.value), r.value)
+        return max(least.values()) * 1e9 if least else None
 
     @cached_property
     def outstanding(self) -> float | None:
@@ -273,7 +291,7 @@ class LoadView:
     @property
     def has_connections(self) -> bool:
         """Whether TCP connections of the path were seen."""
-        return bool(self.told.of(tcp.RTT))
+        return bool(self.of_the_path(tcp.RTT))
 
 
 def _moved(one: Issuer) -> float:

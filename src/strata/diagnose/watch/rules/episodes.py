@@ -8,6 +8,7 @@ trace, held against the requests in flight in the same bins; the bytes written o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,6 +31,7 @@ GAPS = 6.0
 """A stall is at least as long as so many mean gaps between completions: a slow device is not one that stalls."""
 HELD = 0.5
 """Requests in flight in slow bins, of those in fast ones: with less, the load had paused."""
+LONGER, OFTEN = 1.4, 0.3
 PHASES = 0.1
 MOST = 0.9
 """Share of the time: what is slow for more of it is the usual level, and the other one the exception."""
@@ -45,10 +47,17 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     """Of the device that the requests enter first."""
     if view.disk is None or view.iops < 1:
         return
-    stalled = tuple(_stalls(view))
-    yield from stalled
-    if not any(isinstance(c, Claim) for c in stalled):
-        yield from _phases(view)
+    stalled, phases = list(_stalls(view)), list(_phases(view))
+    slow = next((c for c in phases if isinstance(c, Claim) and c.cause is Cause.SLOW_PHASES), None)
+    held = next((c for c in stalled if isinstance(c, Claim)), None)
+    if slow is not None and held is not None:
+        # What is slow for much longer than nothing completes stands still now and then for being slow, and the other
+        # way round.
+        part = slow.share >= LONGER * held.share
+        yield replace(held, confidence=held.confidence / 2) if part else held
+        yield slow if part else replace(slow, confidence=slow.confidence / 2)
+    else:
+        yield from (*stalled, *phases) if held is None else stalled
     absorbed = tuple(_absorbed(view))
     yield from absorbed or _cliff(view)
 
@@ -161,7 +170,7 @@ def _phases(view: LoadView) -> Iterator[Claim | Not]:
         VerdictKind.LAYER,
         view.lowest.name,
         Cause.SLOW_PHASES,
-        0.85 if many and told.period_s is not None else 0.7 if many else 0.4,
+        _phases_surely(told),
         told.share,
         f"{name} alternates: {units.percent(told.share, 2)} of the time it is {told.factor:.2g} times slower",
         f"With as many requests in flight, {name} completes {told.factor:.2g} times fewer of them for "
@@ -174,6 +183,13 @@ def _phases(view: LoadView) -> Iterator[Claim | Not]:
         ),
         what=name,
     )
+
+
+def _phases_surely(told: Episodes) -> float:
+    """What comes again and again is the device's own; single slow moments are more often the machine's."""
+    if told.count < FEWEST:
+        return 0.4
+    return 0.85 if told.period_s is not None else 0.6 if told.share >= OFTEN else 0.4
 
 
 def _counted(view: LoadView) -> bool:

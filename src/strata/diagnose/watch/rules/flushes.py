@@ -15,6 +15,8 @@ from strata.model.finding import Cause, VerdictKind
 SHARE = 0.4
 """Of the time that requests spend at the device."""
 CLEAR = 0.6
+EMPTY = 0.2
+"""Requests without data, for each one with data, from which on commits wait for flushes that they share."""
 BLOCK = 4096
 SPLIT = 0.5
 """Splits of each I/O."""
@@ -32,35 +34,44 @@ def _flushes(view: LoadView) -> Iterator[Claim | Not]:
     if disk is None or not disk.flushes or disk.flush_ns is None or disk.flushes < 0.5:
         return
     waiting = disk.flushes * disk.flush_ns / 1e9
-    data = (
-        sum(
-            n * (ns or 0.0)
-            for n, ns in ((disk.reads, disk.read_ns), (max(0.0, disk.writes - disk.flushes), disk.write_ns))
-        )
-        / 1e9
-    )
+    counted = (disk.reads, disk.read_ns), (max(0.0, disk.writes - disk.flushes), disk.write_ns)
+    data = sum(n * (ns or 0.0) for n, ns in counted) / 1e9
+    if (traced := _data_in_flight(view)) is not None and view.in_flight is not None:
+        # Whoever waits for a flush that others share has an empty write in flight, which counts among the writes.
+        waiting, data = max(waiting, view.in_flight - traced), traced
     share = waiting / (waiting + data) if waiting + data > 0 else 0.0
     name = view.device_name or ""
     if share < SHARE:
         yield Not(Cause.SLOW_FLUSH, f"flushes take {units.percent(share, 2)} of the time of requests at {name}")
         return
-    each = disk.write_ns or 0.0
     yield Claim(
         VerdictKind.LAYER,
         view.lowest.name,
         Cause.SLOW_FLUSH,
         0.85 if share >= CLEAR and waiting >= 0.3 else 0.6,
         share,
-        f"a flush takes {units.duration(disk.flush_ns)}, {units.percent(share, 2)} of the time at {name}",
-        f"The load commits: {units.count(disk.flushes)} flushes per second, each {units.duration(disk.flush_ns)}; a "
-        f"write takes {units.duration(each)}. Whoever commits waits for the flush.",
+        f"a flush takes {units.duration(disk.flush_ns)}, {units.percent(share, 2)} of the requests at {name} wait "
+        f"for one",
+        f"The load commits: {units.count(disk.flushes)} flushes per second, each {units.duration(disk.flush_ns)}. "
+        "Whoever commits waits for the flush.",
         "Commit several writes at once, or give the device a write cache that survives a loss of power.",
         (
-            f"{name}: {units.count(disk.flushes)} flushes per second of {units.duration(disk.flush_ns)}, in flight "
-            f"{units.percent(min(1.0, waiting), 2)} of the time",
+            f"{name}: {units.count(disk.flushes)} flushes per second of {units.duration(disk.flush_ns)}; "
+            f"{units.significant(waiting, 2)} requests wait for them and {units.significant(data, 2)} carry data",
         ),
         what=name,
     )
+
+
+def _data_in_flight(view: LoadView) -> float | None:
+    """Requests with data in flight, mean, by what was traced; None where the counter has no others."""
+    disk = view.disk
+    seconds = sum(a.seconds for a in view.arrivals)
+    rate = sum(a.summary.read.requests + a.summary.write.requests for a in view.arrivals) / seconds if seconds else 0.0
+    took = [t for a in view.arrivals if a.requests is not None for t in a.requests.took_us]
+    if disk is None or not took or rate <= 0 or view.iops < (1 + EMPTY) * rate:
+        return None
+    return rate * sum(took) / len(took) / 1e6
 
 
 def _splits(view: LoadView) -> Iterator[Claim | Not]:

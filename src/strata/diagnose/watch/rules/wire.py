@@ -137,13 +137,13 @@ def _idle_twin(view: LoadView, card: Card) -> str | None:
 
 
 def _of_connections(view: LoadView) -> float:
-    """Bytes per second of the connections of the path, the larger direction of one end."""
-    moved = [
-        view.told.total(counter, end=end) or 0.0
-        for counter in (tcp.ACKED, tcp.RECEIVED)
-        for end in (tcp.CLIENT, tcp.SERVER)
-    ]
-    return max(moved, default=0.0)
+    """Bytes per second of the connections to the path's servers, the larger direction of one end."""
+    moved: dict[tuple[str, str], float] = {}
+    for counter in (tcp.ACKED, tcp.RECEIVED):
+        for r in view.of_the_path(counter):
+            key = counter.name, r["end"]
+            moved[key] = moved.get(key, 0.0) + r.value
+    return max(moved.values(), default=0.0)
 
 
 def _servers(view: LoadView, layer: str) -> Iterator[Claim | Not]:
