@@ -249,3 +249,14 @@ def test_a_watching_goes_on_before_the_readers_eyes(chromium: Any, tmp_path: Pat
         keep_slices(tmp_path / "s", 1)
         until("a newer slice", 30, lambda: page.inner_text("#now .kicker") != before)
         assert page.said == []
+
+
+@pytest.mark.parametrize("name", ["runs", "report", "live", "history"])
+def test_a_page_prints_without_what_is_for_the_screen(chromium: Any, server: Served, name: str) -> None:
+    with opened(chromium, server, PAGES[name], 800, "dark") as page:
+        page.emulate_media(media="print")
+        hidden = "[...document.querySelectorAll('.site, .filter, button')].every(e => !e.checkVisibility())"
+        assert page.evaluate(hidden)
+        assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+        assert page.evaluate(CONTRAST) == []
+        assert page.pdf()[:5] == b"%PDF-"
