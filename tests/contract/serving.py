@@ -16,11 +16,15 @@ from urllib.parse import urlsplit
 
 from sample_report import build
 
+from strata.app import watch_every
 from strata.host.clock import now_unix_ns
+from strata.model.finding import Cause, VerdictKind
 from strata.model.run import Label, Report, RunStatus
+from strata.model.watch import Slice, WatchedLayer
 from strata.store import open_store
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
+WATCHED = "/mnt/watched"
 NASTY = "<script>alert('x')</script>"
 HOUR_NS = 3600 * 10**9
 FIRST, SECOND, STOPPED = "20260301-100000-aaaa", "20260301-110000-bbbb", "20260301-120000-cccc"
@@ -114,6 +118,31 @@ def fill(state: Path, *, baseline: bool = False) -> None:
         store.create_run(stopped)
         if baseline:
             store.save_baseline("main", [FIRST], now_unix_ns(), NASTY, new=True)
+
+
+def keep_slices(state: Path, number: int = 20) -> None:
+    """What a watching of `WATCHED` that went on would have kept until now."""
+    before = os.environ.get("STRATA_STATE_DIR")
+    os.environ["STRATA_STATE_DIR"] = str(state)
+    try:
+        ring = watch_every.ring_of(WATCHED)
+        for n in range(number):
+            at = now_unix_ns() - (number - n) * 10 * 10**9
+            rows = tuple(
+                WatchedLayer(layer=layer, what=f"{layer} {NASTY}", kind="device", iops=100.0 + n, bytes_per_second=1e6,
+                             in_flight=2.0 if n < number // 2 else 8.0, request_ns=1e6 * (n + 1), busy=0.4)
+                for layer in ("disk", NASTY)
+            )  # fmt: skip
+            one = Slice(
+                at_unix_ns=at, seconds=10.0, kind=VerdictKind.LAYER, layer=NASTY, cause=Cause("wire-latency"),
+                confidence=0.6, headline=f"slow {NASTY}", layers=rows, issuers=(f"{NASTY}/7",),
+            )  # fmt: skip
+            ring.append(at, one.model_dump_json(exclude_none=True))
+    finally:
+        if before is None:
+            del os.environ["STRATA_STATE_DIR"]
+        else:
+            os.environ["STRATA_STATE_DIR"] = before
 
 
 def until(what: str, seconds: float, true: object) -> None:

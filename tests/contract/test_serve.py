@@ -7,11 +7,12 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from datetime import datetime
 from html import escape
 from pathlib import Path
 
 import pytest
-from serving import FIRST, NASTY, SECOND, STOPPED, Served, fill, report, served
+from serving import FIRST, NASTY, SECOND, STOPPED, WATCHED, Served, fill, keep_slices, report, served
 
 from strata.app.kept import load_report
 from strata.report.html import page
@@ -136,6 +137,40 @@ def test_what_is_no_fair_comparison_is_said_and_can_be_asked_anyway(tmp_path: Pa
         link = re.search(r'href="([^"]*anyway=1)"', refused.body)
         assert link is not None
         assert server.ask(link[1].replace("&amp;", "&")).status == 200
+
+
+def test_a_host_that_differs_is_named_on_the_page_of_a_fleet(tmp_path: Path) -> None:
+    from filling import fill as fill_in_bulk
+
+    (tmp_path / "s").mkdir(mode=0o700)
+    with open_store(str(tmp_path / "s" / "strata.db")) as store:
+        fill_in_bulk(store, 6)
+        with store._engine.begin() as sql:
+            sql.exec_driver_sql("UPDATE figures SET mean_ns = mean_ns * 3, iops = iops / 3 WHERE run_id = 'run-000003'")
+    with served(tmp_path / "s") as server:
+        asked = "&".join(f"run=run-00000{n}" for n in range(6))
+        found = json.loads(server.ask(f"/fleet.json?{asked}").body)
+        assert len(found["hosts"]) == 6 and found["differs"]
+        assert all("run-000003" in d["host"] for d in found["differs"])
+        shown = server.ask(f"/fleet?{asked}").body.split("<main>")[1]
+        marked = [row for row in shown.split("<tr>") if "mark-slower" in row]
+        assert marked and all("run-000003" in row for row in marked)
+        assert server.ask("/fleet?run=run-000001").status == 404
+
+
+def test_a_watching_is_shown_and_looked_back_to(tmp_path: Path) -> None:
+    fill(tmp_path / "s")
+    keep_slices(tmp_path / "s")
+    with served(tmp_path / "s") as server:
+        now = json.loads(server.ask(f"/watch.json?path={WATCHED}").body)
+        assert len(now["slices"]) == 20 and now["events"]
+        at = datetime.fromtimestamp(now["to_unix_ns"] / 1e9).astimezone()
+        back = server.ask(f"/watch?path={WATCHED}&around={at:%H:%M:%S}")
+        assert back.status == 200 and "EventSource" not in back.body and "local time" in back.body
+        for wrong in (f"path={WATCHED}&around=25:99", "path=/nothing", "path=%00", f"path={'x' * 2000}"):
+            assert server.ask(f"/watch?{wrong}").status == 404
+        assert server.ask("/watch/events?path=%00").status == 404
+        assert server.ask("/watch").status == 200
 
 
 def test_a_read_only_server_changes_nothing(server: Served) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from browser_view import CONTRAST, browser
-from serving import FIRST, NASTY, SECOND, SOURCE, STOPPED, Served, fill, served, until
+from serving import FIRST, NASTY, SECOND, SOURCE, STOPPED, WATCHED, Served, fill, keep_slices, served, until
 
 pytestmark = pytest.mark.browser
 
@@ -27,12 +27,15 @@ PAGES = {
     "edit": f"/runs/{SECOND}/edit",
     "compare": f"/compare?run={FIRST}&run={SECOND}",
     "several": f"/compare?run={FIRST}&run={SECOND}&run={STOPPED}&anyway=1",
+    "fleet": f"/fleet?run={FIRST}&run={SECOND}",
     "cells": "/history",
     "history": "/history?cell=disk/*",
     "baselines": "/baselines",
     "gate": f"/gate?baseline=main&run={SECOND}",
     "refused": "/runs/nothing",
     "live": "/runs/now-1",
+    "watch form": "/watch",
+    "watch": f"/watch?path={WATCHED}",
 }
 VIEWS = [(400, "light"), (400, "dark"), (1440, "light"), (1440, "dark"), (2560, "light")]
 
@@ -86,6 +89,7 @@ def chromium() -> Iterator[Any]:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     state = tmp_path_factory.mktemp("served") / "s"
     fill(state, baseline=True)
+    keep_slices(state)
     with measuring(state), served(state, "--control") as one:
         yield one
 
@@ -232,3 +236,27 @@ def test_a_run_that_was_killed_is_not_shown_as_measured(chromium: Any, tmp_path:
             page.wait_for_selector("h1:has-text('No verdict')", timeout=30000)
         assert "Measured now" not in server.ask("/runs").body
         assert not any((tmp_path / "s" / "live").glob("*.live"))
+
+
+def test_a_watching_goes_on_before_the_readers_eyes(chromium: Any, tmp_path: Path) -> None:
+    fill(tmp_path / "s")
+    keep_slices(tmp_path / "s", 12)
+    with served(tmp_path / "s") as server, opened(chromium, server, f"/watch?path={WATCHED}") as page:
+        assert page.locator("#charts svg.chart").count() == 3
+        assert f"slow {NASTY}" in page.inner_text("h1").lower()
+        before = page.inner_text("#now .kicker")
+        page.wait_for_timeout(1500)
+        keep_slices(tmp_path / "s", 1)
+        until("a newer slice", 30, lambda: page.inner_text("#now .kicker") != before)
+        assert page.said == []
+
+
+@pytest.mark.parametrize("name", ["runs", "report", "live", "history"])
+def test_a_page_prints_without_what_is_for_the_screen(chromium: Any, server: Served, name: str) -> None:
+    with opened(chromium, server, PAGES[name], 800, "dark") as page:
+        page.emulate_media(media="print")
+        hidden = "[...document.querySelectorAll('.site, .filter, button')].every(e => !e.checkVisibility())"
+        assert page.evaluate(hidden)
+        assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+        assert page.evaluate(CONTRAST) == []
+        assert page.pdf()[:5] == b"%PDF-"

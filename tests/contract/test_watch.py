@@ -103,6 +103,13 @@ def _slice(at_s: float, iops: float, request_ns: float) -> Slice:
     )  # fmt: skip
 
 
+def test_a_slice_that_names_no_layer_is_found_again_too(tmp_path: Path) -> None:
+    """What has no value is left out of a line, so it must not be missed there."""
+    one = _slice(time.time(), 1.0, 1e6).model_copy(update={"layer": None, "kind": VerdictKind.INCONCLUSIVE})
+    ring_of(str(tmp_path)).append(one.at_unix_ns, one.model_dump_json(exclude_none=True))
+    assert look_back(str(tmp_path), time.strftime("%H:%M:%S")).slices == (one,)
+
+
 def test_a_change_of_level_is_an_event_with_its_layer_and_gaps_are_told(tmp_path: Path) -> None:
     ring, at = ring_of(str(tmp_path)), time.time() - 250
     for n in range(20):

@@ -83,7 +83,7 @@ def test_a_run_of_hours_stays_within_the_bound_and_its_whole_time_is_there(monke
         found = feed.look()
         assert most < 40_000 + livefile.LINE_MOST and found is not None
         assert found.now is not None and found.now.step == 599 and found.last == 599 * 4
-        assert len(found.rates) <= live.SHOWN_RATES and len(files()) == 1
+        assert len(found.rates) <= live.SHOWN_RATES + 2 and len(files()) == 1
 
 
 def test_a_writer_that_died_is_nobody_and_its_file_is_taken_away(tmp_path: Path) -> None:
@@ -151,6 +151,15 @@ def test_what_stands_of_a_run() -> None:
     assert [r.cell for r in found.rates] == [1, 1, 2, 3, 4] and found.rates[0].p99_ns == 9.0
     assert found.standing == causes and found.experiment == "twice the depth" and found.seconds == 6.0
     assert live.run_at(HEAD, []).now is None
+
+
+def test_brief_cells_keep_their_times_where_points_are_left_out() -> None:
+    points = [told(n + 1, step=n // 2, iops=5.0, **({"p50_ns": 1.0} if n % 2 == 0 else {"finished": True}))
+              for n in range(4000)]  # fmt: skip
+    rates = live.run_at(HEAD, points).rates
+    timed = [r for r in rates if r.p50_ns is not None]
+    assert live.SHOWN_RATES - 10 <= len(rates) <= live.SHOWN_RATES + 2 and 0.4 < len(timed) / len(rates) < 0.6
+    assert [r.second for r in rates] == sorted(r.second for r in rates) and rates[-1].second == 4000.0
 
 
 def test_rounds_of_many_cells_say_together_how_much_they_vary() -> None:

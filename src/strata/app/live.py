@@ -36,8 +36,8 @@ from strata.model.stack import Layer, Stack
 from strata.parsing import RUN_ID
 
 EVERY_S = 0.5
-SHOWN_RATES = 600
-"""Points of a chart: more than a screen has room for."""
+SHOWN_RATES = 240
+"""Points of a chart: a point for each pixel and a half. More would take a tenth of a CPU to draw twice a second."""
 STANDING_MOST = 8
 POOLED_LEAST = 3
 """Degrees of freedom from which on what cells differ by is known together."""
@@ -202,7 +202,7 @@ def measured_now() -> tuple[LiveHead, ...]:
 def run_at(head: LiveHead, points: Sequence[LivePoint]) -> LiveRun:
     """What stands of a run after these points. Pure."""
     began = head.began_unix_ns
-    rates: list[LiveRate] = []
+    measured: list[tuple[LivePoint, int]] = []
     finished: dict[tuple[str, str], list[float]] = {}
     failed: list[str] = []
     cell = 0
@@ -222,10 +222,7 @@ def run_at(head: LiveHead, points: Sequence[LivePoint]) -> LiveRun:
         if p.finished and p.iops is not None and p.error is None and p.phase is not Phase.CONFIRM:
             finished.setdefault((p.layer, p.label), []).append(p.iops)
         if p.iops is not None and p.error is None:
-            second = (point.at_unix_ns - began) / units.NS_PER_S
-            rates.append(
-                LiveRate(second=second, layer=p.layer, cell=cell, iops=p.iops, p50_ns=p.p50_ns, p99_ns=p.p99_ns)
-            )
+            measured.append((point, cell))
     last = points[-1] if points else None
     spread = _pooled(finished.values())
     return LiveRun(
@@ -235,7 +232,7 @@ def run_at(head: LiveHead, points: Sequence[LivePoint]) -> LiveRun:
         seconds=(last.at_unix_ns - began) / units.NS_PER_S if last else 0.0,
         failed=tuple(dict.fromkeys(failed))[-5:],
         cells=tuple(LiveCell(layer=a, label=b, iops=_estimate(v, spread)) for (a, b), v in finished.items()),
-        rates=_thinned(rates),
+        rates=tuple(_rate(point, of_cell, began) for point, of_cell in _thinned(measured)),
         standing=standing,
         experiment=experiment,
     )
@@ -258,7 +255,19 @@ def _estimate(values: Sequence[float], spread: float | None) -> Estimate:
     return estimate(values, "IOPS", spread)
 
 
-def _thinned(rates: Sequence[LiveRate]) -> tuple[LiveRate, ...]:
-    """At most `SHOWN_RATES` and the newest."""
-    step = -(-len(rates) // SHOWN_RATES) or 1
-    return tuple(rates[(len(rates) - 1) % step :: step])
+def _rate(point: LivePoint, cell: int, began: int) -> LiveRate:
+    p = point.progress
+    assert p.layer is not None and p.iops is not None
+    second = (point.at_unix_ns - began) / units.NS_PER_S
+    return LiveRate(second=second, layer=p.layer, cell=cell, iops=p.iops, p50_ns=p.p50_ns, p99_ns=p.p99_ns)
+
+
+def _thinned(measured: Sequence[tuple[LivePoint, int]]) -> Sequence[tuple[LivePoint, int]]:
+    """About `SHOWN_RATES`. Those with times and those without come in turn where cells are brief: each kind is thinned
+    by itself, so that neither is gone."""
+    step = -(-len(measured) // SHOWN_RATES) or 1
+    kinds: tuple[list[tuple[LivePoint, int]], ...] = ([], [])
+    for one in measured:
+        kinds[one[0].progress.p50_ns is None].append(one)
+    kept = (one for kind in kinds for one in kind[(len(kind) - 1) % step :: step])
+    return sorted(kept, key=lambda one: one[0].number)

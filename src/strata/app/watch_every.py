@@ -121,20 +121,36 @@ def look_back(where: str, around: str, within_s: float = AROUND_S) -> LookBack:
         raise UsageError("cannot look back at", where, why, f"strata watch {where} --every 10s keeps the last hours")
     at = moment(around, span[1])
     half = round(within_s * NS_PER_S)
+    found = _kept(where, at - half, at + half)
+    if found is None:
+        first, last = (time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(ns / NS_PER_S)) for ns in span)
+        raise UsageError(
+            "cannot look back to", around, "nothing was kept then", f"there is something from {first} to {last}"
+        )
+    return found
+
+
+def newest(where: str, within_s: float) -> LookBack | None:
+    """What was kept last, so many seconds of it; None where nothing was."""
+    span = ring_of(where).span
+    if span is None:
+        return None
+    begin = span[1] - round(within_s * NS_PER_S)
+    return _kept(where, begin, span[1])
+
+
+def _kept(where: str, begin: int, end: int) -> LookBack | None:
     found: list[Slice] = []
-    for _, text in ring.lines(at - half, at + half):
+    for _, text in ring_of(where).lines(begin, end):
         try:
             found.append(Slice.model_validate_json(text))
         except ValidationError:
             # Kept by another version.
             continue
     if not found:
-        first, last = (time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(ns / NS_PER_S)) for ns in span)
-        raise UsageError(
-            "cannot look back to", around, "nothing was kept then", f"there is something from {first} to {last}"
-        )
+        return None
     return LookBack(
-        where=where, from_unix_ns=at - half, to_unix_ns=at + half, slices=tuple(found), events=level_changes(found),
+        where=where, from_unix_ns=begin, to_unix_ns=end, slices=tuple(found), events=level_changes(found),
         gaps=_gaps(found),
     )  # fmt: skip
 

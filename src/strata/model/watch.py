@@ -236,7 +236,7 @@ class Slice(Value):
     at_unix_ns: int
     seconds: float
     kind: VerdictKind
-    layer: str | None
+    layer: str | None = None
     cause: Cause
     confidence: float
     headline: str

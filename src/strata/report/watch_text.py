@@ -157,7 +157,7 @@ def _order(a: Arrival) -> str:
 def _events(events: tuple[WatchEvent, ...], width: int) -> list[str]:
     lines = [""] if events else []
     for one in events:
-        lines += field("event", f"{_clock(one.at_unix_ns)} · {one.layer} · {one.says}", width)
+        lines += field("event", f"{clock(one.at_unix_ns)} · {one.layer} · {one.says}", width)
     return lines
 
 
@@ -203,7 +203,7 @@ def slice_lines(one: Slice, width: int) -> list[str]:
     does = (
         "" if busiest is None else f" · {busiest.what} {_count(busiest.iops)} IOPS, {_rate(busiest.bytes_per_second)}"
     )
-    lines = wrap(f"{_clock(one.at_unix_ns)} {_slice_said(one)}{does}", width, "", "         ")
+    lines = wrap(f"{clock(one.at_unix_ns)} {slice_said(one)}{does}", width, "", "         ")
     for event in one.events:
         lines += wrap(f"event · {event.layer} · {event.says}", width, "         ", "           ")
     return lines
@@ -211,24 +211,24 @@ def slice_lines(one: Slice, width: int) -> list[str]:
 
 def look_back_text(found: LookBack, width: int, color: bool = False) -> str:
     """What was kept of a time: each verdict with the time it held, and the changes of level between them."""
-    span = f"{_clock(found.from_unix_ns)} to {_clock(found.to_unix_ns)}, local time"
+    span = f"{clock(found.from_unix_ns)} to {clock(found.to_unix_ns)}, local time"
     head = f"{found.where} · {span} · {figures.plural(len(found.slices), 'slice')}"
     lines = Paint(color).lines(wrap(head, width), "bold")
     rows: list[tuple[int, list[str]]] = []
-    for first, last in _stretches(found.slices):
-        span = f"{_clock(first.at_unix_ns)}–{_clock(last.at_unix_ns)}"
-        rows.append((first.at_unix_ns, wrap(f"{span} {_slice_said(first)}", width, "  ", "    ")))
+    for first, last in stretches(found.slices):
+        span = f"{clock(first.at_unix_ns)}–{clock(last.at_unix_ns)}"
+        rows.append((first.at_unix_ns, wrap(f"{span} {slice_said(first)}", width, "  ", "    ")))
     for event in found.events:
-        said = f"{_clock(event.at_unix_ns)} event · {event.layer} · {event.says}"
+        said = f"{clock(event.at_unix_ns)} event · {event.layer} · {event.says}"
         rows.append((event.at_unix_ns, wrap(said, width, "  ", "    ")))
     for begin, end in found.gaps:
-        rows.append((begin, wrap(f"{_clock(begin)}–{_clock(end)} nothing was kept", width, "  ", "    ")))
+        rows.append((begin, wrap(f"{clock(begin)}–{clock(end)} nothing was kept", width, "  ", "    ")))
     for _, text in sorted(rows, key=lambda row: row[0]):
         lines += text
     return "\n".join(lines)
 
 
-def _stretches(slices: Sequence[Slice]) -> list[tuple[Slice, Slice]]:
+def stretches(slices: Sequence[Slice]) -> list[tuple[Slice, Slice]]:
     """(first, last) of those in a row that say the same."""
     found: list[tuple[Slice, Slice]] = []
     for one in slices:
@@ -244,12 +244,14 @@ def _stretches(slices: Sequence[Slice]) -> list[tuple[Slice, Slice]]:
     return found
 
 
-def _slice_said(one: Slice) -> str:
+def slice_said(one: Slice) -> str:
+    """``share · the wire carries no more · 0.71``."""
     if one.kind is VerdictKind.INCONCLUSIVE:
         return f"{words.KIND[one.kind]} · {one.headline}"
     where = "" if one.layer is None else f"{one.layer} · "
     return f"{where}{one.headline} · {one.confidence:.2f}"
 
 
-def _clock(unix_ns: int) -> str:
+def clock(unix_ns: int) -> str:
+    """``14:05:30``, local time."""
     return datetime.datetime.fromtimestamp(unix_ns / units.NS_PER_S).astimezone().strftime("%H:%M:%S")

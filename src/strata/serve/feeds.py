@@ -77,7 +77,7 @@ class Feeds:
                 for name, html in (await run_in_threadpool(self.parts, run)).items():
                     if sent.get(name) != html:
                         sent[name] = html
-                        yield _event("part", {"name": name, "html": html}, last)
+                        yield event("part", {"name": name, "html": html}, last)
             elif now - said > ALIVE_S:
                 said = now
                 yield ": nothing new\n\n"
@@ -85,7 +85,7 @@ class Feeds:
         until = time.monotonic() + AFTER_S
         while time.monotonic() < until and not await run_in_threadpool(self._there, run_id):
             await asyncio.sleep(EVERY_S)
-        yield _event("over", run_id, last)
+        yield event("over", run_id, last)
 
     def _there(self, run_id: str) -> bool:
         """Whether the store has the run, as one that is not measured any more."""
@@ -96,6 +96,7 @@ class Feeds:
         return head.status is not RunStatus.RUNNING
 
 
-def _event(kind: str, what: object, number: int) -> str:
+def event(kind: str, what: object, number: int) -> str:
+    """One event as it is sent."""
     # JSON has no line ends of its own: one line of data is the whole of it.
     return f"event: {kind}\nid: {number}\ndata: {json.dumps(what)}\n\n"

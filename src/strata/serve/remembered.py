@@ -10,14 +10,16 @@ from functools import partial
 from strata.app import compare as comparing
 from strata.app import history as remembering
 from strata.app import kept
+from strata.app.fleet import compare_hosts
 from strata.errors import StrataError, UsageError
 from strata.model.compared import CellCompared, ComparedRuns
 from strata.model.history import Gate, GateOutcome
-from strata.report import compare_lines, gate_text
-from strata.report.html import compare, history
+from strata.report import compare_lines, fleet_text, gate_text
+from strata.report.html import compare, frame, history
 from strata.report.json_ import render_part
 from strata.serve.shown import Shown, render, site
 
+HOSTS_MOST = 100
 COMPARED_MOST = 8
 """Runs beside each other: more columns than these nobody reads."""
 CELLS_MOST = 24
@@ -70,6 +72,17 @@ class RememberedPages:
             partial(render, "several.html", "", found=found, rows=_rows(found), lines=compare_lines, anyway=anyway),
             partial(render_part, "comparisons", "comparisons", found),
         )
+
+    def fleet(self, runs: list[str]) -> Shown:
+        """Runs of several hosts: who differs from the others, and in which layer. Raises as `compare_hosts`."""
+        chosen = list(dict.fromkeys(run for run in runs if run))
+        if not 2 <= len(chosen) <= HOSTS_MOST:
+            why = f"2 to {HOSTS_MOST} runs are compared, and {len(chosen)} were chosen"
+            raise UsageError("cannot compare", "these hosts", why, "mark a run of each host in the list: /runs")
+        found = compare_hosts(chosen, self._store)
+        slow = {(d.host, d.layer, d.kind) for d in found.differs}
+        html = partial(render, "fleet.html", "", found=found, text=fleet_text, slow=slow, heat=frame.heat)
+        return Shown(html, partial(found.model_dump_json, indent=2))
 
     def histories(self, asked: dict[str, str]) -> Shown:
         """One cell over its runs, or the list of cells."""

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from strata.errors import StrataError, UsageError
 from strata.report.html import frame
 
-PAGES = (("/runs", "Runs"), ("/history", "History"), ("/baselines", "Baselines"))
+PAGES = (("/runs", "Runs"), ("/history", "History"), ("/baselines", "Baselines"), ("/watch", "Watch"))
 STYLES = ("style.css", "compare.css", "history.css", "matrix.css", "scale.css", "live.css", "site.css")
 SCRIPTS = ("script.js", "live.js")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from urllib.parse import parse_qsl, quote
 
 from starlette.applications import Starlette
@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 
 from strata.app.export import metrics
 from strata.errors import Exit, StrataError, UsageError
+from strata.serve import watching
 from strata.serve.feeds import Feeds
 from strata.serve.guard import Entrance, Guard
 from strata.serve.remembered import RememberedPages
@@ -37,6 +38,7 @@ def application(store: str | None, entrance: Entrance) -> ASGIApp:
         *_twins("/runs", lambda r: runs.listed(dict(r.query_params))),
         *_twins("/compare", lambda r: remembered.compared(
             r.query_params.getlist("run"), anyway="anyway" in r.query_params, by_age="by_age" in r.query_params)),
+        *_twins("/fleet", lambda r: remembered.fleet(r.query_params.getlist("run"))),
         *_twins("/history", lambda r: remembered.histories(dict(r.query_params))),
         *_twins("/baselines", lambda _: remembered.baselines()),
         *_twins("/gate", lambda r: remembered.gate(r.query_params.get("baseline", "main"),
@@ -48,6 +50,8 @@ def application(store: str | None, entrance: Entrance) -> ASGIApp:
                                       one), methods=["POST"]),
         Route(f"{one}/delete", _posted(lambda run, _: runs.delete(run), "/runs"), methods=["POST"]),
         *_twins(one, lambda r: runs.one(r.path_params["run"], dict(r.query_params))),
+        Route("/watch/events", lambda r: _streamed(watching.follow(r.query_params.get("path", "")))),
+        *_twins("/watch", lambda r: watching.shown(dict(r.query_params))),
         Route("/metrics", lambda _: Response(metrics(store), media_type=OPENMETRICS)),
     ]  # fmt: skip
     app = Starlette(routes=routes, exception_handlers={StrataError: _refused, HTTPException: _unknown})
@@ -76,9 +80,13 @@ def _saved(runs: RunPages, run: str) -> Response:
 
 def _events(feeds: Feeds) -> Callable[[Request], Response]:
     def followed(request: Request) -> Response:
-        return StreamingResponse(feeds.follow(request.path_params["run"]), media_type="text/event-stream")
+        return _streamed(feeds.follow(request.path_params["run"]))
 
     return followed
+
+
+def _streamed(events: AsyncIterator[str]) -> Response:
+    return StreamingResponse(events, media_type="text/event-stream")
 
 
 def _posted(change: Callable[[str, dict[str, str]], None], then: str) -> Callable[[Request], Awaitable[Response]]:

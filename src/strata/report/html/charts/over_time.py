@@ -4,10 +4,10 @@ axis."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 from markupsafe import Markup
 
-from strata.model.live import LiveRate
 from strata.report.html.charts import svg
 from strata.report.html.charts.svg import linear, log_range, log_ticks, logarithmic
 
@@ -16,13 +16,28 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 352, 12, 152
 FEW = 12
 
 
+class ChartPoint(Protocol):
+    """A point of a layer; ``cell`` is the same for those between which a line is drawn."""
+
+    @property
+    def second(self) -> float: ...
+    @property
+    def layer(self) -> str: ...
+    @property
+    def cell(self) -> int: ...
+
+
+P = TypeVar("P", bound=ChartPoint)
+
+
 def over_time(
     ident: str,
     name: str,
-    rates: Sequence[LiveRate],
+    rates: Sequence[P],
     order: dict[str, int],
-    read: Callable[[LiveRate], float | None],
+    read: Callable[[P], float | None],
     write: Callable[[float], str],
+    since: str = "the run began",
 ) -> Markup | None:
     """None where no point has the quantity."""
     points = [(r, value) for r in rates if (value := read(r)) is not None and value > 0]
@@ -34,7 +49,7 @@ def over_time(
     drawn = svg.left_axis(LEFT, RIGHT, [(y(tick), write(tick)) for tick in log_ticks(bottom, top)])
     for second, anchor in ((first, "start"), ((first + end) / 2, "middle"), (end, "end")):
         drawn.append(svg.text(x(second), BOTTOM + 16, clock(second), "tick", anchor))
-    drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, f"{name}, since the run began", "axis", "middle"))
+    drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, f"{name}, since {since}", "axis", "middle"))
     said = {}
     for cell in dict.fromkeys(r.cell for r, _ in points):
         mine = [(r, v) for r, v in points if r.cell == cell]
