@@ -194,7 +194,7 @@ class Build:
         hooks = ("--hook-dir=/usr/share/mmdebstrap/hooks/file-mirror-automount", f"--customize-hook={FOLDERS}")
         words = ("--quiet", "--variant=minbase", f"--include={deb}", *hooks, "bookworm", system)
         self.run("mmdebstrap", *words)
-        words = ("--numeric-owner", "--file", system, "--directory", bundle / "rootfs")
+        words = ("--numeric-owner", "--exclude=./dev/*", "--file", system, "--directory", bundle / "rootfs")
         self.run("tar", "--extract", *words)
         when = said("date", "--utc", f"--date=@{self.epoch}", "+%Y-%m-%dT%H:%M:%SZ")
         history = ("--image", name, "--history.created", when)

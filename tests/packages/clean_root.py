@@ -20,6 +20,7 @@ root=$1; shift
 ip link set lo up
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
+mount -t sysfs -o ro sysfs "$root/sys"
 mount -t tmpfs -o mode=755 dev "$root/dev"
 for node in null zero full random urandom tty; do
   touch "$root/dev/$node"; mount --bind "/dev/$node" "$root/dev/$node"
