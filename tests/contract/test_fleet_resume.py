@@ -32,7 +32,7 @@ from strata.model.plan import Segment
 from strata.plan.words import workload_from_words
 
 NAMES = [f"n{number}" for number in range(10)]
-CELLS = ("--matrix", "bs=4k,16k;iodepth=1,4;rw=randread", "--budget", "24s")
+CELLS = ("--matrix", "bs=4k,16k;iodepth=1,4;rw=randread", "--budget", "30s")
 BOUND_S, GOES_ON_S = 15.0, 5.0
 
 
@@ -101,6 +101,7 @@ def each_once(document: dict[str, Any]) -> None:
     assert all(cell["iops"] is not None for cell in document["cells"])
 
 
+@pytest.mark.alone
 def test_a_tenth_of_the_clients_is_killed_and_the_missing_cells_are_measured_later(served: str, tmp_path: Path) -> None:
     with cluster(tmp_path, NAMES) as running:
         first = begun(served, *CELLS, "--clients", len(NAMES), "--nodes", running.address)
@@ -123,6 +124,7 @@ def test_a_tenth_of_the_clients_is_killed_and_the_missing_cells_are_measured_lat
     assert took_s < GOES_ON_S, f"the first new cell was in the store after {took_s:.1f} s"
 
 
+@pytest.mark.alone
 def test_the_scheduler_and_then_the_command_are_killed(served: str, tmp_path: Path) -> None:
     few = NAMES[:3]
     with cluster(tmp_path, few) as running:
