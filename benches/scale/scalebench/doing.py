@@ -8,6 +8,7 @@ from pathlib import Path
 from scalebench.change import Do
 from strata_lab import cgroups, disks, proc, stacks
 from strata_lab.inject import mirror_copies
+from strata_lab.inject._file import read_once, test_file
 from strata_lab.inject._qos import capped
 from strata_lab.inject._wire import server_node
 from strata_lab.lab import Lab
@@ -33,6 +34,16 @@ def model(words: str) -> Do:
             disks.control(lab, fact["name"]).set(words)
 
     return do
+
+
+def warmed(do: Do) -> Do:
+    """After it the test file is read once: a cache that was changed is filled again."""
+
+    def then(lab: Lab) -> None:
+        do(lab)
+        read_once(test_file(lab))
+
+    return then
 
 
 def settled(lab: Lab) -> None:
@@ -87,16 +98,19 @@ def capped_cpu(processors: float) -> Do:
 
 
 def cpu(processors: float) -> Do:
-    """Another quota for that group; its period stays."""
+    """Another quota for that group."""
 
     def do(lab: Lab) -> None:
         group = Path(next(f["path"] for f in lab.facts("cgroup") if f["path"].endswith("-servers")))
+        # The kernel wants a quota of 1 ms at least.
+        period_us = max(10_000, round(1000 / processors))
+        quota_us = round(processors * period_us)
         if (group / "cpu.max").exists():
-            period = (group / "cpu.max").read_text().split()[1]
-            (group / "cpu.max").write_text(f"{int(processors * int(period))} {period}")
+            (group / "cpu.max").write_text(f"{quota_us} {period_us}")
             return
-        period_us = int((group / "cpu.cfs_period_us").read_text())
-        (group / "cpu.cfs_quota_us").write_text(str(max(1000, int(processors * period_us))))
+        # Without a quota in between, so that none is more than its period.
+        for file, value in (("cpu.cfs_quota_us", -1), ("cpu.cfs_period_us", period_us), ("cpu.cfs_quota_us", quota_us)):
+            (group / file).write_text(str(value))
 
     return do
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scalebench.change import Change, Do, Group, Reach
-from scalebench.doing import both, cap, capped_cpu, cards, copies, cpu, grow, hop, model
+from scalebench.doing import both, cap, capped_cpu, cards, copies, cpu, grow, hop, model, warmed
 
 READ8 = ("--rw", "randread", "--bs", "8k")
 
@@ -123,7 +123,7 @@ GROUPS = (
         ("--rw", "randread", "--bs", "64k"),
         pair(
             "cache", (("2x@32m", 16), ("0.5x@16m", 4), ("1.5x@24m", 12), ("3x@48m", 24)),
-            lambda mib: model(f"c=4 svc=12000 rcache_svc=400 rcache_block=65536 rcache={int(mib)}MiB"), 8,
+            lambda mib: warmed(model(f"c=4 svc=12000 rcache_svc=400 rcache_block=65536 rcache={int(mib)}MiB")), 8,
         ),
         over="range", points="4m,6m,8m,12m,16m,24m,32m,48m", depth=4,
         prepare=model("c=4 svc=12000 rcache_svc=400 rcache_block=65536 rcache=8MiB"), quick=True,

@@ -27,6 +27,7 @@ GENERATOR = "generator"
 DEVICE = "device"
 CORES = "cores"
 CARD = "card"
+QUOTA = "quota"
 OURS = 0.5
 """Of the use of a node's CPUs, from which on the I/Os fill them and not others."""
 
@@ -111,7 +112,7 @@ def _card(card: Card) -> str:
 
 
 def _quota(quota: Quota) -> str:
-    return "quota" if quota.process is None else f"quota@{quota.process}"
+    return QUOTA if quota.process is None else f"{QUOTA}@{quota.process}"
 
 
 def _server_cores(one: Resources, node: str | None, name: str | None) -> float | None:

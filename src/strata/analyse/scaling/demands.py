@@ -1,7 +1,9 @@
 """What each I/O asks of every counted resource: the slope of its use over the rate, of all points of a sweep.
 
 What a resource does for others, or at rest, is the use at a rate of nothing: it takes away from what there is, and is
-no demand. A resource whose use does not follow the rate has none that could be told.
+no demand. A resource whose use does not follow the rate has none that could be told, nor has one of which others use a
+part while the rate hardly grows (`SPAN`). A card and a quota of the path serve the path alone: what each I/O asks of
+them is use ÷ rate, also where all points have the same rate.
 """
 
 from __future__ import annotations
@@ -10,11 +12,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from strata.analyse.scaling.busy import CARD, QUOTA
 from strata.analyse.scaling.whatif import RTT, Demand, Demands
 from strata.analyse.series.longrun import Floats
 from strata.model.resources import NS
 from strata.model.scale import ScalePoint
 
+OWN = (CARD, QUOTA)
+"""Kinds of resources that the path has for itself."""
+SPAN = 1.5
+"""Times that the largest rate is of the smallest at least, for a slope."""
 LEAST_POINTS, TOLD = 4, 3.0
 """Points of a demand at least, and standard errors that its slope has to lie above nothing."""
 
@@ -30,7 +37,7 @@ def demands_of(points: Sequence[ScalePoint]) -> Demands:
             if b.name == name
         ]
         x, y, servers, per_byte = (np.array(column) for column in zip(*used, strict=True))
-        found = _slope(x, y)
+        found = _ratio(x, y) if name.partition("@")[0] in OWN else _slope(x, y)
         if found is not None:
             slope, error, rest = found
             # Never more than a twentieth less than what was seen at work: the line is not the counter.
@@ -40,9 +47,18 @@ def demands_of(points: Sequence[ScalePoint]) -> Demands:
     return Demands(tuple(each), {RTT: min(trips) / NS} if trips else {})
 
 
+def _ratio(x: Floats, y: Floats) -> tuple[float, float, float] | None:
+    """(use ÷ rate where the rate is largest, its spread as a share, nothing at rest)."""
+    if len(x) < LEAST_POINTS or float(x.min()) <= 0:
+        return None
+    each = (y / x)[np.argsort(x)[-LEAST_POINTS:]]
+    middle = float(np.mean(each))
+    return (middle, float(np.std(each, ddof=1)) / middle / len(each) ** 0.5, 0.0) if middle > 0 else None
+
+
 def _slope(x: Floats, y: Floats) -> tuple[float, float, float] | None:
     """(slope, its standard error as a share, use at rest); None where it is not clearly above nothing."""
-    if len(x) < LEAST_POINTS or float(np.ptp(x)) <= 0:
+    if len(x) < LEAST_POINTS or float(x.max()) < SPAN * float(x.min()):
         return None
     middle = x - x.mean()
     slope = float(middle @ y / (middle @ middle))

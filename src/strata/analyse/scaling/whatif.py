@@ -31,7 +31,7 @@ FULL = 0.9
 DRAWS_IT = 0.10
 NO_TIME = 1e-9
 """Seconds of an I/O at a limit that is a budget."""
-MODEL = 0.03
+MODEL = 0.08
 """Standard error of a prediction beside that of its inputs: what equal changes were off by (docs/journal)."""
 
 

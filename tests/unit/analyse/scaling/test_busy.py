@@ -49,3 +49,17 @@ def test_a_device_that_is_never_idle_is_not_named() -> None:
 
 def test_without_a_knee_nothing_is_full() -> None:
     assert "not reached" in saturated(points(0.0, 0.001), None, {}).says
+
+
+def test_a_card_of_the_path_has_a_demand_where_the_rate_does_not_grow_and_cpus_that_others_use_have_none() -> None:
+    """Full from the first point on: the rate tells no slope, and the other programs' CPUs must not bound anything."""
+    found = []
+    for n, iops in zip((1, 2, 4, 8, 16), (172.0, 182.0, 180.0, 181.0, 182.0), strict=True):
+        used = [("card@eth0-of-n1", iops / 183, 1.0), ("cores", 0.99 + 0.00005 * iops, 2.0)]
+        busy = tuple(
+            Busy(name=name, of=name, share=share, servers=many, demand_ns=one(share * many / iops * 1e9, "ns"))
+            for name, share, many in used
+        )
+        found.append(ScalePoint(layer="x", value=n, outstanding=n, iops=one(iops, "IOPS"), busy=busy))
+    (demand,) = demands_of(found).each
+    assert demand.name == "card@eth0-of-n1" and demand.seconds == pytest.approx(1 / 183, rel=1e-6)

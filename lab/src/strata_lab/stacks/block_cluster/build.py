@@ -80,7 +80,7 @@ def _serve(lab: Lab, node: LabNode) -> str:
     made, cluster = lab.last_fact("volume"), lab.last_fact("cluster")
     assert made is not None and cluster is not None
     if cluster["server"] == "strata":
-        return nbd.start(lab, node, made["file"], kind="strata").uri
+        return nbd.start(lab, node, made["file"], kind="strata", port=nbd.PORT).uri
     return tgtd.start(lab, node, made["file"]).uri
 
 
