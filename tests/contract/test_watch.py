@@ -136,6 +136,12 @@ def test_a_time_of_day_is_the_last_one_that_was_kept() -> None:
             moment(wrong, newest)
 
 
+def test_a_slice_that_names_no_layer_is_found_again(tmp_path: Path) -> None:
+    idle = _slice(time.time(), 0.0, 0.0).model_copy(update={"kind": VerdictKind.IDLE, "layer": None})
+    ring_of(str(tmp_path)).append(idle.at_unix_ns, idle.model_dump_json(exclude_none=True))
+    assert look_back(str(tmp_path), time.strftime("%H:%M:%S")).slices == (idle,)
+
+
 def test_lines_of_another_version_are_left_out(tmp_path: Path) -> None:
     ring = ring_of(str(tmp_path))
     now = time.time_ns()
