@@ -93,6 +93,8 @@ class RunOptions(TypedDict, total=False):
     """Then trace the devices for a moment (root)."""
     placement: Placement | None
     """Processors or NUMA nodes of the threads."""
+    nodes: str | None
+    """Address of a scheduler, on whose nodes the clients of a workload run, and each layer of a stack is driven."""
     precondition_s: float | None
     """Write before measuring until the rate is steady, at most so long."""
     precondition_bytes: int | None
@@ -127,18 +129,19 @@ class DiagnoseOptions(RunOptions, total=False):
 
 _PLACED = frozenset({"size", "placement", "engine", "seed", "keep", "store", "label"})
 _TIMED = frozenset({"ramp_s", "runtime_s", "precondition_s", "precondition_bytes"})
+_NODES = frozenset({"nodes"})
 _LAYERED = _PLACED | _TIMED | {"rounds", "layers", "workloads", "read_only", "cooldown_s", "trace"}
 _DIAGNOSED = _LAYERED | {"confirm", "budget_s", "only"}
 _TAKES: dict[tuple[str, str], frozenset[str]] = {
-    ("measure", "one endpoint"): _PLACED | _TIMED | {"interval_s", "trace"},
-    ("measure", "several endpoints"): _PLACED | _TIMED | {"interval_s"},
+    ("measure", "one endpoint"): _PLACED | _TIMED | _NODES | {"interval_s", "trace"},
+    ("measure", "several endpoints"): _PLACED | _TIMED | _NODES | {"interval_s"},
     ("measure", "a directory"): _LAYERED | {"interval_s", "share"},
-    ("measure", "a stack"): _LAYERED | {"interval_s"},
-    ("matrix", "one endpoint"): _PLACED | {"read_only"},
-    ("matrix", "a directory"): _PLACED | {"read_only", "layers", "share"},
-    ("matrix", "a stack"): _PLACED | {"read_only", "layers"},
+    ("measure", "a stack"): _LAYERED | _NODES | {"interval_s"},
+    ("matrix", "one endpoint"): _PLACED | _NODES | {"read_only"},
+    ("matrix", "a directory"): _PLACED | _NODES | {"read_only", "layers", "share"},
+    ("matrix", "a stack"): _PLACED | _NODES | {"read_only", "layers"},
     ("diagnose", "a directory"): _DIAGNOSED | {"share"},
-    ("diagnose", "a stack"): _DIAGNOSED,
+    ("diagnose", "a stack"): _DIAGNOSED | _NODES,
     ("diagnose", "a demo"): _DIAGNOSED - {"size", "layers", "keep", "trace"},
 }
 """By use and place, the options that mean something there. The command line's are in `strata.cli.tables`."""
@@ -195,7 +198,6 @@ def measure(
     until: Aim | str | None = None,
     matrix: MatrixWords | str | None = None,
     destructive: str | None = None,
-    nodes: str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     **options: Unpack[MeasureOptions],
 ) -> OneResult | Document | MatrixResult:
@@ -209,7 +211,7 @@ def measure(
     ``until``: go on until the 95 % interval of the mean is that narrow (``"2%"``), or as an `Aim` says; ``runtime_s``
     is then the most it may take. ``matrix``: a table of cells in one budget, by name or with all that is asked of it
     (a stack is then named by its file). ``destructive``: the name of a raw device or foreign export, typed again, whose
-    data may be lost. ``nodes``: the address of a scheduler, on whose nodes the clients of the workload run.
+    data may be lost.
 
     Returns `OneResult` of endpoints, `Document` of layers, `MatrixResult` of a matrix. SIGINT and SIGTERM end a
     measurement of endpoints, and ``stopped_by`` says so. Raises as `diagnose`, and `InconclusiveError` where a matrix
@@ -226,19 +228,16 @@ def measure(
     place = "several endpoints" if len(named) > 1 else _place(first)
     _refuse("measure" if matrix is None else "matrix", place, given)
     alone = isinstance(first, str) and naming.is_endpoint(first)
-    _apart(
-        {
-            "matrix": matrix, "several endpoints": len(named) > 1 or None, "workload": workload, "until": until,
-            "nodes": nodes,
-        },
-        "matrix",
-    )  # fmt: skip
+    several_ends = len(named) > 1 or None
+    _apart({"matrix": matrix, "several endpoints": several_ends, "workload": workload, "until": until}, "matrix")
     if not alone:
-        _apart({"layers": True, "until": until, "destructive": destructive, "nodes": nodes}, "layers")
+        _apart({"layers": True, "until": until, "destructive": destructive}, "layers")
     with called():
         if matrix is not None:
-            return _matrix(first, matrix, destructive, _options(Options(), given), emit)
+            nodes = given.pop("nodes", None)
+            return _matrix(first, matrix, destructive, nodes, _options(Options(), given), emit)
         if alone:
+            nodes = given.pop("nodes", None)
             return _endpoints(tuple(map(str, named)), workload, until, destructive, nodes, given, emit)
         chosen = _options(Options(), given | {"only": _only(workload, given), "confirm": False})
         return document(app_diagnose.diagnose_path(first if isinstance(first, Stack) else Path(first), chosen, emit))
@@ -341,14 +340,19 @@ def _only(
 
 
 def _matrix(
-    where: Stack | str, asked: MatrixWords | str, destructive: str | None, options: Options, emit: _Emit
+    where: Stack | str,
+    asked: MatrixWords | str,
+    destructive: str | None,
+    nodes: str | None,
+    options: Options,
+    emit: _Emit,
 ) -> MatrixResult:
     if isinstance(where, Stack):
         raise UsageError("cannot measure a matrix of", where.name, "it is a value", "name its stack file")
     words = MatrixWords(matrix=asked) if isinstance(asked, str) else asked
     if destructive is not None:
         words = words.model_copy(update={"destructive": destructive})
-    return app_matrix.measure_matrix(where, words, options, emit)
+    return app_matrix.measure_matrix(where, words, options, emit, nodes=nodes)
 
 
 def _endpoints(

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from strata import units
-from strata.app.sampling_scope import _over_smb, sampling_scope_of
+from strata.app.sampling_scope import over_smb, sampling_scope_of
 from strata.app.stacks import drop_layers
 from strata.errors import UsageError
 from strata.model.endpoint import Endpoint
@@ -154,7 +154,7 @@ def test_no_way_down_is_walked_twice() -> None:
     endpoints = {one.name: one.target for one in stack.layers}
     assert not sampling_scope_of(stack, endpoints, top.name).nodes[1:]
     at_smb = {"l0": Endpoint.parse("smb://h/v/x")}
-    assert [_over_smb(stack, endpoints | more, top.name) for more in ({}, at_smb)] == [False, True]
+    assert [over_smb(stack, endpoints | more, top.name) for more in ({}, at_smb)] == [False, True]
 
 
 def test_a_stack_has_so_many_layers_and_names_so_long() -> None:
