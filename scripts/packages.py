@@ -132,6 +132,10 @@ class Build:
         shutil.copytree(data / "data" / "share", self.root / "usr" / "share")
         for needless in (data, self.site / "bin", self.site / ".lock"):
             shutil.rmtree(needless) if needless.is_dir() else needless.unlink(missing_ok=True)
+        # The commands of others are not handed out; their hashes would be those of a Python's path on this machine.
+        for record in self.site.glob("*.dist-info/RECORD"):
+            lines = record.read_text().splitlines(keepends=True)
+            record.write_text("".join(line for line in lines if not line.startswith("bin/")))
         launcher = home / "bin" / "strata"
         launcher.write_text(LAUNCHER)
         self.papers()

@@ -1,7 +1,7 @@
 """Systems in which nothing is installed but what a test puts there: Debian 12 below a folder.
 
-A command runs in namespaces of its own: mounts, processes and network end with it, also when it is killed; what is left
-is a folder. There is no network but loopback, so nothing can be fetched that a package does not hold or ask for.
+A command runs in namespaces of its own: mounts, processes and network end with it, also when it or the test is killed;
+what is left is a folder. There is no network but loopback, so nothing can be fetched that a package does not hold.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ ln -s /proc/self/fd "$root/dev/fd"
 mkdir "$root/dev/shm"; mount -t tmpfs shm "$root/dev/shm"
 exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
 """
-APART = ("unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--fork", "--kill-child", "--propagation", "private")
+APART = (
+    *("setpriv", "--pdeathsig", "KILL"),
+    *("unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--fork", "--kill-child", "--propagation", "private"),
+)
 
 
 def base(cache: Path) -> Path:
@@ -68,10 +71,10 @@ class Root:
         return cls(folder)
 
     def run(self, *words: str, check: bool = True, **environ: str) -> subprocess.CompletedProcess[str]:
-        """A command inside, to its end; 300 s at the most."""
+        """A command inside, to its end; ten minutes at the most."""
         given = [f"{name}={value}" for name, value in environ.items()]
         argv = [*APART, "bash", "-c", INSIDE, "clean-root", str(self.folder), *given, *words]
-        done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300)
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=600)
         assert not check or done.returncode == 0, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 

@@ -22,7 +22,9 @@ from strata.errors import Exit
 ROOT = Path(__file__).resolve().parents[2]
 DIST = Path(os.environ.get("STRATA_DIST", ROOT / "dist"))
 CACHE = Path(os.environ.get("STRATA_BUILD", ROOT / "build")) / "roots"
-pytestmark = [pytest.mark.slow, pytest.mark.root]
+pytestmark = [pytest.mark.slow, pytest.mark.root, pytest.mark.timeout(1800)]
+DPKG = ("dpkg", "--force-unsafe-io", "--install")
+"""Ten thousand files, none of which has to outlive this machine's next second."""
 COMPLETES = """
 . /usr/share/bash-completion/bash_completion
 _completion_loader strata || true
@@ -105,7 +107,7 @@ def test_the_deb(clean: Root) -> None:
     package = made("strata_*.deb")
     before = clean.files()
     clean.put(package)
-    clean.run("dpkg", "--install", f"/tmp/{package.name}")
+    clean.run(*DPKG, f"/tmp/{package.name}")
     works(clean)
     explained(clean)
     completes(clean)
@@ -122,7 +124,7 @@ def test_the_deb_asks_for_the_python_it_is_built_for(clean: Root) -> None:
     package = made("strata_*.deb")
     clean.put(package)
     clean.run("dpkg", "--remove", "--force-depends", "python3.11", "python3.11-venv")
-    done = clean.run("dpkg", "--install", f"/tmp/{package.name}", check=False)
+    done = clean.run(*DPKG, f"/tmp/{package.name}", check=False)
     assert done.returncode != 0 and "depends on python3.11" in done.stderr
 
 

@@ -60,7 +60,7 @@ def test_notes_have_the_changes_the_files_and_their_hashes(tmp_path: Path, monke
 
 def test_deb_and_rpm_take_what_the_manual_writes_and_the_image_is_the_containerfile() -> None:
     text = (ROOT / "packaging" / "nfpm.yaml").read_text()
-    taken = {one["src"] for one in yaml.safe_load(text)["contents"]}
+    taken = {one.get("src") for one in yaml.safe_load(text)["contents"]}
     assert {f"root/usr/share/{place}" for place in manual.PLACES.values()} <= taken
     assert set(re.findall(r"\$\{STRATA_(\w+)\}", text)) == {"ARCH", "VERSION", "RELEASE", "PYTHON"}
     file = (ROOT / "packaging" / "Containerfile").read_text()
