@@ -71,14 +71,19 @@ fn targets() -> Vec<TracedDevice> {
     vec![one("loop0", UPPER), TracedDevice { above: Some("loop0".into()), ..one("sda", LOWER) }]
 }
 
-fn fall(mut events: Vec<Event>, mut marks: Vec<Mark>, targets: &[TracedDevice]) -> Waterfall {
+fn fall(events: Vec<Event>, marks: Vec<Mark>, targets: &[TracedDevice]) -> Waterfall {
+    fall_of(0, events, marks, targets)
+}
+
+/// As `fall`, of one process and what it starts.
+fn fall_of(follow: i32, mut events: Vec<Event>, mut marks: Vec<Mark>, targets: &[TracedDevice]) -> Waterfall {
     events.sort_by_key(|e| e.at_ns);
     marks.sort_by_key(|m| m.at_ns);
     let mut people = People::default();
     people.put(CLIENT, CLIENT, "app");
     people.put(SERVER, SERVER, "nbdd");
     people.put(SERVER + 1, SERVER, "nbdd");
-    let traced = Traced { targets, events: &events, marks: &marks, people: &people, follow: 0, began_ns: 0 };
+    let traced = Traced { targets, events: &events, marks: &marks, people: &people, follow, began_ns: 0 };
     waterfall(&traced)
 }
 
@@ -191,11 +196,42 @@ fn overlapping_questions_are_counted_and_not_told() {
     marks.extend(transfer(CLIENT, What::Sent, 1, 28, [1200, 1205, 1210]));
     let (more, others) = exchange(5000);
     marks.extend(more);
-    let found = fall([events, others].concat(), marks, &targets()[..1]);
+    let found = fall_of(CLIENT, [events, others].concat(), marks, &targets()[..1]);
     assert!(found.groups.iter().all(|g| g.way != Way::Exchange), "{found:?}");
-    // Without a followed process only clients whose other exchanges are told are counted.
-    let (marks, events) = exchange(0);
-    assert_eq!(fall(events, marks, &targets()[..1]).missing.overlapping, 0);
+    // What is still open when the window ends is not counted yet.
+    let (mut marks, events) = exchange(0);
+    let second = [
+        transfer(CLIENT, What::Sent, 1, 28, [1200, 1205, 1210]),
+        transfer(SERVER, What::Received, 2, 28, [1210, 1260, 1265]),
+        transfer(SERVER, What::Sent, 2, 4096, [1500, 1550, 1560]),
+        transfer(CLIENT, What::Received, 1, 4096, [1600, 1690, 1700]),
+    ];
+    marks.extend(second.concat());
+    let found = fall_of(CLIENT, events, marks, &targets()[..1]);
+    assert_eq!((found.groups.len(), found.missing.overlapping), (0, 2));
+}
+
+#[test]
+fn a_server_elsewhere_is_one_with_the_wire() {
+    let (marks, _) = exchange(0);
+    let mine: Vec<Mark> = marks.into_iter().filter(|m| m.pid == CLIENT || m.a == 1).collect();
+    let found = fall_of(CLIENT, Vec::new(), mine.clone(), &targets()[..1]);
+    assert_eq!(told(&found), [(Kind::Client, Part::Own, 100), (Kind::Far, Part::Service, 1200)]);
+    // What others ask of other machines reaches no device of this one.
+    assert_eq!(fall(Vec::new(), mine, &targets()[..1]).groups.len(), 0);
+}
+
+#[test]
+fn only_the_followed_process_and_what_it_starts_is_told() {
+    let mut marks = vec![mark(1, CLIENT, What::Forked, 0, CLIENT + 1)];
+    let mut events = Vec::new();
+    for (pid, place) in [(CLIENT + 1, 0), (WORKER, 64)] {
+        marks.extend(call(pid, Call::Read, true, 100, 1000));
+        events.extend(whole(UPPER, pid, place, [120, 150, 900]));
+    }
+    let one = &targets()[..1];
+    assert_eq!(fall_of(CLIENT, events.clone(), marks.clone(), one).groups[0].total.count, 1);
+    assert_eq!(fall(events, marks, one).groups[0].total.count, 2);
 }
 
 #[test]
