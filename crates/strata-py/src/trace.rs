@@ -48,6 +48,11 @@ impl Trace {
         self.inner.stop();
     }
 
+    /// The waterfall is of this process and of all that it starts.
+    fn follow(&self, pid: i32) {
+        self.inner.follow(pid);
+    }
+
     /// The result as JSON when it comes within `timeout_s` seconds, else None. A pending signal whose handler raises
     /// (Ctrl-C) stops the recording, waits for its end, and is then raised; the result stays available.
     fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {

@@ -29,6 +29,12 @@ pub struct TracedDevice {
     pub by_bio: bool,
     /// Why it is here: the device itself, or what it stands on.
     pub role: String,
+    /// The device that stands on it, where that is followed too.
+    #[serde(default)]
+    pub above: Option<String>,
+    /// Where the sectors of that one lie on this disk: (there, here, how many); empty where it is not known.
+    #[serde(default, skip_serializing)]
+    pub extents: Vec<(u64, u64, u64)>,
 }
 
 impl TracedDevice {

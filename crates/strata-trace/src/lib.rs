@@ -1,7 +1,8 @@
 //! Block traces: what the kernel's block layer tells about each I/O, and what follows from it.
 //!
-//! [`format`], [`page`], [`event`], [`pairing`], [`order`] and [`summary`] are pure: text, bytes and values in, values
-//! out. Only [`record`] touches the kernel: it reads the raw buffers of a tracing instance that somebody else made.
+//! [`format`], [`page`], [`event`], [`mark`], [`pairing`], [`order`], [`path`] and [`summary`] are pure: text, bytes and
+//! values in, values out. Only [`record`] touches the kernel: it reads the raw buffers of a tracing instance that somebody
+//! else made, and the names of the threads it meets.
 //! Times are ns of `CLOCK_MONOTONIC`, as the rest of the engine has them; sectors are 512 bytes.
 
 pub mod blkparse;
@@ -9,9 +10,11 @@ pub mod device;
 pub mod event;
 pub mod flags;
 pub mod format;
+pub mod mark;
 pub mod order;
 pub mod page;
 pub mod pairing;
+pub mod path;
 pub mod record;
 pub mod saved;
 pub mod side;
@@ -20,6 +23,7 @@ pub mod summary;
 pub mod threads;
 
 pub use event::{Event, Kind, Names};
+pub use path::figures::Waterfall;
 pub use record::{RecordSpec, Recording, start};
 pub use summary::{Source, summarise};
 

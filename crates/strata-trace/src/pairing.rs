@@ -17,6 +17,16 @@ struct Piece {
     sectors: u32,
     at_ns: u64,
     op: Op,
+    pid: i32,
+}
+
+/// Which I/O is in a request: by when it entered, and the thread that brought it. Pieces of one I/O are told once each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// When it entered the block layer.
+    pub at_ns: u64,
+    /// The thread.
+    pub pid: i32,
 }
 
 /// A request on its way.
@@ -44,6 +54,8 @@ pub struct Io {
     pub pid: i32,
     /// Its name.
     pub comm: u16,
+    /// Which issue of this device it was, from 1 on.
+    pub number: u64,
 }
 
 /// What an event meant.
@@ -70,6 +82,9 @@ pub struct Pairing {
     pub unmatched: u64,
     /// Pieces or requests that were forgotten because there were too many.
     pub forgotten: u64,
+    /// What is in the request that was issued last.
+    pub gathered: Vec<Part>,
+    issues: u64,
     by_bio: bool,
 }
 
@@ -128,7 +143,8 @@ impl Pairing {
                 self.queued.clear();
                 self.pieces = 0;
             }
-            let piece = Piece { sectors: event.sectors, at_ns: event.at_ns, op: event.flags.op };
+            let piece =
+                Piece { sectors: event.sectors, at_ns: event.at_ns, op: event.flags.op, pid: event.pid };
             self.queued.entry(event.sector).or_default().push_back(piece);
             self.pieces += 1;
         }
@@ -155,7 +171,12 @@ impl Pairing {
     fn issue(&mut self, event: &Event) -> Step {
         let key = (event.flags.op, key_sector(event));
         self.in_flight += 1;
+        self.issues += 1;
+        self.gathered.clear();
         let (queued_ns, parts) = self.gather(event);
+        if self.by_bio {
+            self.gathered = vec![Part { at_ns: event.at_ns, pid: event.pid }];
+        }
         let io = Io {
             sector: event.sector,
             sectors: event.sectors,
@@ -169,6 +190,7 @@ impl Pairing {
             parts: if self.by_bio { 1 } else { parts },
             pid: event.pid,
             comm: event.comm,
+            number: self.issues,
         };
         if self.outstanding.len() >= MOST {
             self.forgotten += self.under_way();
@@ -196,6 +218,7 @@ impl Pairing {
             }
             self.pieces -= 1;
             parts += 1;
+            self.gathered.push(Part { at_ns: piece.at_ns, pid: piece.pid });
             earliest = Some(earliest.map_or(piece.at_ns, |t| t.min(piece.at_ns)));
             at = place + u64::from(piece.sectors);
         }

@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,10 @@ use strata_io::{Awaited, Outcome};
 use crate::device::TracedDevice;
 use crate::event::{Decoder, Event};
 use crate::format::Format;
+use crate::mark::{Mark, Marks, What};
 use crate::page::Layout;
+use crate::path::people::People;
+use crate::path::{Traced, waterfall};
 use crate::saved;
 use crate::summary::{Source, summarise};
 
@@ -36,6 +39,10 @@ pub struct RecordSpec {
     pub tracefs: PathBuf,
     /// Names of the enabled events (of the group `block`).
     pub events: Vec<String>,
+    /// Names of the others that are enabled, with their groups (`syscalls/sys_enter_read`); none: only the devices are
+    /// looked at, and no waterfall is made.
+    #[serde(default)]
+    pub marks: Vec<String>,
     /// The devices.
     pub targets: Vec<TracedDevice>,
     /// At most so long.
@@ -50,6 +57,7 @@ pub struct RecordSpec {
 struct Shared {
     stop: AtomicBool,
     events: AtomicU64,
+    follow: AtomicI32,
     result: Awaited<io::Error>,
 }
 
@@ -62,6 +70,11 @@ impl Recording {
     /// Ask for the end of the window.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// The waterfall is of this process and of all that it starts. Say it before the process runs.
+    pub fn follow(&self, pid: i32) {
+        self.shared.follow.store(pid, Ordering::Relaxed);
     }
 
     /// Events read so far.
@@ -130,9 +143,13 @@ fn whole_text(path: &Path) -> io::Result<String> {
 struct Buffers {
     layout: Layout,
     decoder: Decoder,
+    mark_decoder: Option<Marks>,
     raw: Vec<(PathBuf, File)>,
     page: Vec<u8>,
     events: Vec<Event>,
+    marks: Vec<Mark>,
+    people: People,
+    round: u64,
     pages: u64,
     foreign: u64,
     /// What the pages told of it.
@@ -162,6 +179,11 @@ impl Buffers {
             let path = job.instance.join("events/block").join(name).join("format");
             formats.push(Format::parse(&text(path)?).map_err(bad)?);
         }
+        let mut others = Vec::new();
+        for name in &job.marks {
+            let path = job.instance.join("events").join(name).join("format");
+            others.push(Format::parse(&text(path)?).map_err(bad)?);
+        }
         let layout = Layout::parse(&header_page, &header_event).map_err(bad)?;
         let mut raw = Vec::new();
         let processors = job.instance.join("per_cpu");
@@ -174,9 +196,13 @@ impl Buffers {
         Ok(Self {
             page: vec![0; layout.page_bytes()],
             decoder: Decoder::new(&formats).map_err(bad)?,
+            mark_decoder: if others.is_empty() { None } else { Some(Marks::new(&others).map_err(bad)?) },
             layout,
             raw,
             events: Vec::new(),
+            marks: Vec::new(),
+            people: People::default(),
+            round: 0,
             pages: 0,
             foreign: 0,
             losses: Losses::default(),
@@ -187,10 +213,11 @@ impl Buffers {
         let (begun, begun_ns, cpu) =
             (Instant::now(), clock(libc::CLOCK_MONOTONIC), clock(libc::CLOCK_THREAD_CPUTIME_ID));
         let limit = Duration::try_from_secs_f64(job.seconds).unwrap_or(Duration::MAX);
+        not_ourselves(job)?;
         let reason = loop {
             self.drain(job.max_events)?;
-            shared.events.store(self.events.len() as u64, Ordering::Relaxed);
-            if self.events.len() >= job.max_events {
+            shared.events.store(self.read() as u64, Ordering::Relaxed);
+            if self.read() >= job.max_events {
                 break "events";
             }
             if shared.stop.load(Ordering::Relaxed) {
@@ -208,9 +235,9 @@ impl Buffers {
         // What the buffers still hold belongs to the window; how much that can be is bounded by their size.
         let most = job.max_events.saturating_mul(2);
         self.drain(most)?;
-        shared.events.store(self.events.len() as u64, Ordering::Relaxed);
+        shared.events.store(self.read() as u64, Ordering::Relaxed);
         let cpu_ns = clock(libc::CLOCK_THREAD_CPUTIME_ID) - cpu;
-        let losses = Losses { cut: u64::from(self.events.len() >= most), ..self.losses()? };
+        let losses = Losses { cut: u64::from(self.read() >= most), ..self.losses()? };
         let whole = losses == Losses::default();
         let mut source = Source {
             targets: job.targets.clone(),
@@ -220,6 +247,17 @@ impl Buffers {
             whole,
         };
         let figures = summarise(&mut source);
+        let fallen = self.mark_decoder.is_some().then(|| {
+            self.marks.sort_by_key(|m| m.at_ns);
+            waterfall(&Traced {
+                targets: &source.targets,
+                events: &source.events,
+                marks: &self.marks,
+                people: &self.people,
+                follow: shared.follow.load(Ordering::Relaxed),
+                began_ns: begun_ns,
+            })
+        });
         let recording = json!({
             "ended_by": reason,
             "began_ns": begun_ns,
@@ -227,22 +265,27 @@ impl Buffers {
             "losses": losses,
             "recorder": {
                 "cpu_ns": cpu_ns, "wall_ns": ended_ns.saturating_sub(begun_ns),
-                "pages": self.pages, "records": figures.events + self.foreign, "foreign": self.foreign,
+                "pages": self.pages, "records": figures.events + self.marks.len() as u64 + self.foreign, "foreign": self.foreign,
             },
         });
         if let (Some(file), Some(path)) = (save, &job.save) {
             let mut to = BufWriter::new(file);
             at(path, saved::write(&mut to, &source, &recording).and_then(|()| to.flush()))?;
         }
-        Ok(json!({"figures": figures, "recording": recording}).to_string())
+        Ok(json!({"figures": figures, "recording": recording, "waterfall": fallen}).to_string())
+    }
+
+    fn read(&self) -> usize {
+        self.events.len() + self.marks.len()
     }
 
     /// Everything that is in the buffers now, up to `most` events in all.
     fn drain(&mut self, most: usize) -> io::Result<()> {
+        self.round += 1;
         for index in 0..self.raw.len() {
             // A processor that writes as fast as it is read must not keep the others waiting.
             for _ in 0..4096 {
-                if self.events.len() >= most {
+                if self.read() >= most {
                     return Ok(());
                 }
                 let (path, file) = &mut self.raw[index];
@@ -262,10 +305,24 @@ impl Buffers {
     }
 
     fn keep(&mut self, length: usize) {
-        let Self { layout, decoder, events, page, foreign, .. } = self;
-        let read = layout.records(&page[..length], |at_ns, record| match decoder.decode(at_ns, record) {
-            Some(event) => events.push(event),
-            None => *foreign += 1,
+        let Self { layout, decoder, mark_decoder, events, marks, people, page, foreign, round, .. } = self;
+        // What this thread did before its filter held is no part of what is looked at.
+        let own = own_thread();
+        let read = layout.records(&page[..length], |at_ns, record| {
+            if let Some(event) = decoder.decode(at_ns, record) {
+                events.push(event);
+            } else if let Some(mark) = mark_decoder.as_ref().and_then(|m| m.decode(at_ns, record)) {
+                if mark.pid == own {
+                    return;
+                }
+                // An arrival happens beside whoever runs at that moment.
+                if mark.what != What::Arrived {
+                    people.meet(mark.pid, *round);
+                }
+                marks.push(mark);
+            } else {
+                *foreign += 1;
+            }
         });
         self.pages += 1;
         self.losses.gaps += u64::from(read.gap);
@@ -289,6 +346,20 @@ impl Buffers {
         }
         Ok(losses)
     }
+}
+
+/// Every read of a buffer would be two events in it, for the next one to read.
+fn not_ourselves(job: &RecordSpec) -> io::Result<()> {
+    for name in job.marks.iter().filter(|name| name.ends_with("_read")) {
+        let filter = job.instance.join("events").join(name).join("filter");
+        at(&filter, fs::write(&filter, format!("common_pid != {}", own_thread())))?;
+    }
+    Ok(())
+}
+
+fn own_thread() -> i32 {
+    // SAFETY: it takes nothing and always succeeds.
+    unsafe { libc::gettid() }
 }
 
 fn clock(which: libc::clockid_t) -> u64 {

@@ -28,7 +28,7 @@ from strata.model.trace import (
     TraceTarget,
     summary_of,
 )
-from strata.probes.trace import HINT, MAX_EVENTS, TRACE_MOST, Window, check, read_trace, recording, target
+from strata.probes.trace import HINT, MAX_EVENTS, TRACE_MOST, Window, check, extents_of, read_trace, recording, target
 
 DEFAULT_S = 5.0
 LONGEST_S = 24 * 3600.0
@@ -80,9 +80,9 @@ def _followed(devices: Sequence[Device], sys: Sys) -> list[TraceTarget]:
         # A partition is followed by its own sectors: its disk would show the same requests again, and others'.
         if any(t.entrance is not None and block.parent(t.name, sys) == device.name for t in found.values()):
             continue
-        role = f"under {above[device.name]}" if device.name in above else "device"
-        if one := target(device.name, role, sys):
-            found[device.name] = one
+        upper = above.get(device.name)
+        if one := target(device.name, "device" if upper is None else f"under {upper}", sys):
+            found[device.name] = one.model_copy(update={"above": upper if upper in found else None})
     return list(found.values())
 
 
@@ -93,8 +93,11 @@ def trace(
     max_events: int = MAX_EVENTS,
     save: Path | None = None,
     command: Sequence[str] = (),
+    waterfall: bool = False,
 ) -> TraceResult:
     """Record for ``seconds`` (5), or as long as ``command`` runs, and at most ``max_events``.
+
+    With ``waterfall`` also the path of each request: those of ``command``, without one all that reach the devices.
 
     The command's output goes to stderr; it is waited for, also when the window ends before it does. A signal ends
     the window, and what was recorded until then is the result. Raises `StrataError`s.
@@ -107,7 +110,8 @@ def trace(
     targets = targets_of(where) if stack is None else targets_of_stack(stack)
     limit = seconds if seconds is not None else (LONGEST_S if command else DEFAULT_S)
     status = None
-    with recording(targets, limit, max_events, save) as window:
+    extents = {t.name: extents_of(t) for t in targets} if waterfall else None
+    with recording(targets, limit, max_events, save, extents) as window:
         if command:
             status = _beside(window, command)
         else:
@@ -126,13 +130,14 @@ def trace(
         absent_events=window.absent,
         notes=(*_notes(figures, told, limit, max_events), *(elsewhere(stack) if stack is not None else ())),
         saved=None if save is None else str(save),
+        waterfall=window.waterfall,
     )
 
 
 def _beside(window: Window, command: Sequence[str]) -> int:
     """Run the command to its end while the window is open; its exit status, negative for a signal."""
     try:
-        return beside(command)
+        return beside(command, started=window.follow)
     finally:
         window.stop()
 

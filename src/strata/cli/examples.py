@@ -48,7 +48,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "trace": (
         ("strata trace /mnt/volume --seconds 10 --save app.trace", "what reaches the devices below a path"),
-        ("strata trace /dev/sdb -- fio job.fio", "trace while a command runs"),
+        ("strata trace /dev/sdb --waterfall -- fio job.fio", "where the time of each request of a command goes"),
     ),
     "watch": (
         ("strata watch /mnt/volume --for 60s", "which layer limits the load that is there now"),

@@ -151,7 +151,12 @@ MEASURE, DIAGNOSE, PLAN, VERIFY, TARGET = _measure(), _diagnose(), _plan(), _ver
 
 EMIT = _emit()
 
-TRACE = Usages({(LIVE,): _names("where command seconds max_events save json"), (SAVED,): _names("from_ json")})
+TRACE = Usages(
+    {
+        (LIVE,): _names("where command seconds max_events save waterfall perfetto html json"),
+        (SAVED,): _names("from_ json"),
+    }
+)
 
 WATCHED, EVERY, AROUND = "a watching", "--every", "--around"
 _ALWAYS = _names("where json")

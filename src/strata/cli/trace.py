@@ -33,6 +33,18 @@ def trace(
     from_: Annotated[
         Path | None, typer.Option("--from", help="Read a saved trace or blkparse output instead of recording.")
     ] = None,
+    waterfall: Annotated[
+        bool, typer.Option("--waterfall", help="Also follow each request and show how long it spent in each layer.")
+    ] = False,
+    perfetto: Annotated[
+        Path | None,
+        typer.Option(
+            help="Save sampled requests as Chrome trace JSON in this file, for ui.perfetto.dev; implies --waterfall."
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Save the waterfall as a one-file HTML page in this file; implies --waterfall.")
+    ] = None,
     json: common.JsonFlag = False,
 ) -> int:
     """Record the block I/O of a device briefly: service times, depth, order, reordering, splits and threads."""
@@ -49,11 +61,35 @@ def trace(
         raise UsageError("cannot trace for", f"{seconds:g} s", "--seconds must be above 0 and at most 86400 (a day)")
     if not 1000 <= max_events <= 20_000_000:
         raise UsageError("cannot record", f"{max_events} events", "--max-events must be 1000 to 20 000 000 (960 MB)")
+    from strata.app.outputs import check_output
     from strata.app.trace import trace as record
 
-    return _show(
-        record(where or Path(), seconds=seconds, max_events=max_events, save=save, command=command or ()), json
+    for path in (perfetto, html):
+        if path is not None:
+            check_output(path)
+    result = record(
+        where or Path(),
+        seconds=seconds,
+        max_events=max_events,
+        save=save,
+        command=command or (),
+        waterfall=waterfall or perfetto is not None or html is not None,
     )
+    _write(result, perfetto, html)
+    return _show(result, json)
+
+
+def _write(result: TraceResult, perfetto: Path | None, html: Path | None) -> None:
+    from strata.app.outputs import Seal, write_output
+
+    if perfetto is not None:
+        from strata.report.perfetto import perfetto_json
+
+        write_output(perfetto, perfetto_json(result), Seal.BESIDE)
+    if html is not None:
+        from strata.report.html import trace as page
+
+        write_output(html, page.render(result))
 
 
 def _show(result: TraceResult, json: bool) -> int:

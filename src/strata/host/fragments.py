@@ -59,6 +59,25 @@ def pieces(path: Path) -> Pieces | None:
         return Pieces(len(runs), min(runs, default=0), False)
 
 
+def places(path: Path, most: int) -> tuple[tuple[int, int, int], ...] | None:
+    """(byte of the file, byte of its device, length) of each extent of a regular file; None for what is none, or has
+    more than ``most``. Raises `OSError` as `pieces`."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        return None
+    with descriptor(path, os.O_RDONLY | os.O_NONBLOCK) as fd:
+        found: list[tuple[int, int, int]] = []
+        start = 0
+        while len(found) <= most:
+            asked = _asked(fd, start)
+            found += [
+                (logical, physical, length) for logical, physical, length, flags in asked if not flags & _NO_PLACE
+            ]
+            if not asked or asked[-1][3] & _LAST:
+                return tuple(found) if len(found) <= most else None
+            start = asked[-1][0] + asked[-1][2]
+    return None
+
+
 def _asked(fd: int, start: int) -> list[tuple[int, int, int, int]]:
     room = _HEAD.pack(start, (1 << 64) - 1 - start, 0, 0, _BATCH, 0) + bytes(_BATCH * _EXTENT.size)
     request = array.array("B", room)

@@ -5,22 +5,13 @@ from __future__ import annotations
 from pydantic import Field
 
 from strata.model.base import CommandLine, Value
+from strata.model.times import Times
+from strata.model.waterfall import Waterfall
 
 EVENT_NS = 170.0
 """What the kernel spends on one recorded event, in ns of the CPU it happens on (docs/journal, 2026-11-21)."""
 COST_LIMIT = 0.03
 """A trace that takes more of a CPU, or adds more to an I/O, than this says so."""
-
-
-class Times(Value):
-    """A distribution in ns; ``histogram`` is an HdrHistogram V2 payload in base64."""
-
-    count: int
-    mean_ns: float
-    p50_ns: int
-    p99_ns: int
-    max_ns: int
-    histogram: str
 
 
 class SeekBucket(Value):
@@ -121,7 +112,8 @@ class TraceTarget(Value):
     """A device that was followed; ``dev`` is the kernel's number (major << 20 | minor).
 
     ``entrance``: the number its I/Os enter with, where that is another (a partition's); ``sectors``: only these.
-    ``by_bio``: it has no requests, so its I/Os are issued as they enter.
+    ``by_bio``: it has no requests, so its I/Os are issued as they enter. ``above``: the followed device that stands on
+    it.
     """
 
     name: str
@@ -130,6 +122,7 @@ class TraceTarget(Value):
     sectors: tuple[int, int] | None = None
     by_bio: bool = False
     role: str = "device"
+    above: str | None = None
 
 
 class DeviceTrace(Value):
@@ -271,6 +264,7 @@ class TraceResult(Value):
     """Events this kernel does not have."""
     notes: tuple[str, ...] = ()
     saved: str | None = None
+    waterfall: Waterfall | None = None
 
     @property
     def whole(self) -> bool:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from strata import units
-from strata.model.trace import DeviceTrace, Half, Order, OrderSummary, Threads, Times, TraceResult, TraceSummary
+from strata.model.times import Times
+from strata.model.trace import DeviceTrace, Half, Order, OrderSummary, Threads, TraceResult, TraceSummary
 from strata.report import figures
 from strata.report.text_layout import Paint, clean, field, table, wrap
+from strata.report.waterfall_text import waterfall_lines
 
 _LABEL = 13
 _BAR = "█"
@@ -28,6 +30,8 @@ def trace_text(result: TraceResult, width: int, color: bool = False) -> str:
         out += paint.lines(field("note", note, width, column=_LABEL), style)
     if result.absent_events:
         out += field("absent", f"events that this kernel does not provide: {', '.join(result.absent_events)}", width)
+    if result.waterfall is not None:
+        out += ["", *waterfall_lines(result.waterfall, width, paint)]
     for device in f.devices:
         out += ["", *_device(device, seconds, result.whole, width, paint)]
     if (told := result.recording) is not None:

@@ -1,8 +1,9 @@
 """Block trace: every I/O that reaches a device, for a bounded window.
 
 Reads    a private instance of the kernel's tracing (``instances/strata-PID`` in tracefs): the raw buffers of all
-         CPUs, by the formats the kernel gives of them.
-Makes    a `TraceResult`: service time, wait, depth, order, reordering, splits, merges, threads.
+         CPUs, by the formats the kernel gives of them. For a waterfall also system calls, io_uring and TCP sockets of
+         the whole machine, names of threads (/proc/TID/status), and FIEMAP of a loop device's file.
+Makes    a `TraceResult`: service time, wait, depth, order, reordering, splits, merges, threads; a `Waterfall`.
 Costs    in the kernel 0.17 µs per event on the CPU where it happens, three events for a plain I/O; reading
          takes its own thread's time, which is measured and part of the result (docs/journal/2026-11-21-trace.md).
 Needs    root, a mounted tracefs (Linux 4.1), the kernel's block events (CONFIG_BLK_DEV_IO_TRACE).
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,9 +27,11 @@ from strata.host import block
 from strata.host.block import BASE
 from strata.host.proc import Sys
 from strata.model.trace import TraceFigures, TraceRecording, TraceTarget
+from strata.model.waterfall import Waterfall
 from strata.probes.trace.instance import check, instance
+from strata.probes.trace.nesting import Extents, extents_of
 
-__all__ = ["HINT", "MAX_EVENTS", "TRACE_MOST", "Window", "check", "read_trace", "recording", "target"]
+__all__ = ["HINT", "MAX_EVENTS", "TRACE_MOST", "Window", "check", "extents_of", "read_trace", "recording", "target"]
 
 MAX_EVENTS = 1_000_000
 """48 bytes each."""
@@ -45,14 +48,20 @@ _BUFFERS_KIB = 256 * 1024
 
 
 class Window:
-    """A recording under way. ``absent`` are events that this kernel does not have."""
+    """A recording under way. ``absent`` are events that this kernel does not have; ``waterfall`` is there with the
+    result, where one was asked for."""
 
     def __init__(self, trace: _core.Trace, absent: tuple[str, ...]) -> None:
         self._trace, self.absent = trace, absent
+        self.waterfall: Waterfall | None = None
 
     def stop(self) -> None:
         """Ask for its end."""
         self._trace.stop()
+
+    def follow(self, pid: int) -> None:
+        """The waterfall is of this process and all that it starts."""
+        self._trace.follow(pid)
 
     @property
     def events(self) -> int:
@@ -67,7 +76,10 @@ class Window:
             raise RunFailed("the trace was lost:", "", e.strerror or str(e)) from e
         if text is None:
             return None
-        return _parsed(text)
+        document = json.loads(text)
+        if document["waterfall"] is not None:
+            self.waterfall = Waterfall.model_validate(document["waterfall"])
+        return TraceFigures.model_validate(document["figures"]), TraceRecording.model_validate(document["recording"])
 
     def result(self) -> tuple[TraceFigures, TraceRecording]:
         """As `wait`, however long it takes."""
@@ -78,19 +90,27 @@ class Window:
 
 @contextmanager
 def recording(
-    targets: Sequence[TraceTarget], seconds: float, max_events: int = MAX_EVENTS, save: Path | None = None
+    targets: Sequence[TraceTarget],
+    seconds: float,
+    max_events: int = MAX_EVENTS,
+    save: Path | None = None,
+    extents: Mapping[str, Extents] | None = None,
 ) -> Iterator[Window]:
     """A window on these devices that began just now; at its end, or on the way out, the instance is removed.
+
+    With ``extents`` (of those devices that lie below another one, see `nested`) it gives a waterfall too.
 
     It ends by itself after ``seconds`` or with the event that reaches ``max_events``. Raises `RunFailed`.
     """
     processors = os.cpu_count() or 1
-    with instance(targets, max(512, min(_BUFFER_KIB, _BUFFERS_KIB // processors))) as ready:
+    kib = max(512, min(_BUFFER_KIB, _BUFFERS_KIB // processors))
+    with instance(targets, kib, path_too=extents is not None) as ready:
         job = {
             "instance": str(ready.path),
             "tracefs": str(ready.tracefs),
             "events": ready.events,
-            "targets": [t.model_dump() for t in targets],
+            "marks": ready.marks,
+            "targets": [t.model_dump() | {"extents": (extents or {}).get(t.name, ())} for t in targets],
             "seconds": seconds,
             "max_events": max_events,
             "save": None if save is None else str(save.absolute()),
@@ -156,11 +176,6 @@ def _check_head(fd: int, path: Path) -> None:
     except ValueError as e:
         why = str(e) if isinstance(e, parsing.Malformed) else "its description is not UTF-8 text"
         raise UsageError("cannot read the trace", str(path), why, HINT) from e
-
-
-def _parsed(text: str) -> tuple[TraceFigures, TraceRecording]:
-    document = json.loads(text)
-    return TraceFigures.model_validate(document["figures"]), TraceRecording.model_validate(document["recording"])
 
 
 def target(name: str, role: str, sys: Sys) -> TraceTarget | None:

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from strata.errors import RunFailed
@@ -30,6 +30,25 @@ BY_BIO = ("block_bio_queue", "block_split", "block_bio_complete")
 """All a device without requests tells. Of others the end of an I/O would only repeat that of its request."""
 NEEDED = frozenset({"block_rq_issue", "block_rq_complete"})
 NEEDED_BY_BIO = frozenset({"block_bio_queue", "block_bio_complete"})
+CALLS = (
+    "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev", "pwritev2",
+    "fsync", "fdatasync", "sync_file_range", "recvfrom", "recvmsg", "sendto", "sendmsg",
+    "io_uring_enter", "io_submit", "io_getevents", "io_pgetevents",
+)  # fmt: skip
+"""The system calls by which requests are made, and their data moved over a connection."""
+PATH: tuple[tuple[tuple[str, ...], str | None], ...] = (
+    *(((f"syscalls/sys_{side}_{name}",), None) for name in CALLS for side in ("enter", "exit")),
+    # Named anew in Linux 6.4.
+    (("io_uring/io_uring_submit_req", "io_uring/io_uring_submit_sqe"), None),
+    (("io_uring/io_uring_queue_async_work",), None),
+    (("io_uring/io_uring_complete",), None),
+    (("sock/sock_send_length",), "protocol == 6"),
+    (("sock/sock_recv_length",), "protocol == 6"),
+    (("tcp/tcp_probe",), "data_len > 0"),
+    (("tcp/tcp_destroy_sock",), None),
+    (("sched/sched_process_fork",), None),
+)
+"""What a waterfall needs beside the events of the block layer: each by its names, newest first, with its filter."""
 REMOVAL_S = 5.0
 
 _count = itertools.count()
@@ -43,6 +62,8 @@ class ReadyInstance:
     tracefs: Path
     events: tuple[str, ...]
     absent: tuple[str, ...]
+    marks: tuple[str, ...] = ()
+    """Events beside the block layer's, with their groups."""
 
 
 def check(what: str) -> Path:
@@ -63,8 +84,9 @@ def check(what: str) -> Path:
 
 
 @contextmanager
-def instance(targets: Sequence[TraceTarget], buffer_kib: int) -> Iterator[ReadyInstance]:
-    """An instance with a buffer of ``buffer_kib`` for each CPU, that records these devices and nothing else.
+def instance(targets: Sequence[TraceTarget], buffer_kib: int, path_too: bool = False) -> Iterator[ReadyInstance]:
+    """An instance with a buffer of ``buffer_kib`` for each CPU, that records these devices; with ``path_too`` also the
+    system calls and connections of the whole machine.
 
     It is written down before it is made, so that `strata clean` finds it after a crash. Raises `RunFailed`.
     """
@@ -79,7 +101,8 @@ def instance(targets: Sequence[TraceTarget], buffer_kib: int) -> Iterator[ReadyI
         _write(path, "tracing_on", "0")
         _write(path, "trace_clock", "mono")
         _write(path, "buffer_size_kb", str(buffer_kib))
-        yield _told(path, root, targets)
+        told = _told(path, root, targets)
+        yield with_path(told) if path_too else told
     except OSError as e:
         where, why = str(e.filename or path), e.strerror or str(e)
         raise RunFailed("cannot set up tracing at", where, why.lower(), "strata clean removes what is left") from e
@@ -104,6 +127,24 @@ def _told(path: Path, root: Path, targets: Sequence[TraceTarget]) -> ReadyInstan
     if missing := needed - set(events):
         raise RunFailed("cannot trace", targets[0].name, f"this kernel has no event {', '.join(sorted(missing))}")
     return ReadyInstance(path, root, tuple(events), tuple(absent))
+
+
+def with_path(ready: ReadyInstance) -> ReadyInstance:
+    """Enable what a waterfall needs too. Raises `RunFailed` where this kernel tells of no system call."""
+    marks, absent = [], list(ready.absent)
+    for names, only in PATH:
+        name = next((n for n in names if (ready.path / "events" / n).is_dir()), None)
+        if name is None:
+            absent.append(names[0].rpartition("/")[2])
+            continue
+        if only is not None:
+            _write(ready.path, f"events/{name}/filter", only)
+        _write(ready.path, f"events/{name}/enable", "1")
+        marks.append(name)
+    if not any(name.startswith("syscalls/") for name in marks):
+        why = "this kernel has no events of system calls (CONFIG_FTRACE_SYSCALLS)"
+        raise RunFailed("cannot make a waterfall at", str(ready.path), why, "leave --waterfall out")
+    return replace(ready, marks=tuple(marks), absent=tuple(absent))
 
 
 def _write(path: Path, name: str, text: str) -> None:

@@ -1,0 +1,135 @@
+"""Where the time of single requests went: each divided among the layers it passed, on one clock.
+
+Every moment of a request belongs to one layer, the lowest that it waited for, so the parts of a request add up to it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from strata.model.base import Value
+from strata.model.times import Times
+
+
+class Way(StrEnum):
+    """How a request is made."""
+
+    CALL = "call"
+    IO_URING = "io_uring"
+    AIO = "aio"
+    EXCHANGE = "exchange"
+
+
+class Deed(StrEnum):
+    """What it asks for."""
+
+    READ = "read"
+    WRITE = "write"
+    SYNC = "sync"
+    OTHER = "other"
+
+
+class PathKind(StrEnum):
+    """What a layer of the path is. ``FAR``: the wire and a server on another machine together."""
+
+    CLIENT = "client"
+    WIRE = "wire"
+    FAR = "far"
+    SERVER = "server"
+    CALL = "call"
+    DEVICE = "device"
+
+
+class PartKind(StrEnum):
+    """``QUEUE``: waits to be taken up; ``OWN``: at work above another layer; ``SERVICE``: the lowest layer at work."""
+
+    QUEUE = "queue"
+    OWN = "own"
+    SERVICE = "service"
+
+
+class PathLayer(Value):
+    """A layer. ``name``: of a device; ``of``: the program it belongs to, behind a wire; ``depth``: layers above it."""
+
+    kind: PathKind
+    name: str
+    of: str
+    depth: int
+
+
+class PartTimes(Value):
+    """``mean_ns`` is over all requests of the group, so means add up; ``times`` of those that spent time there."""
+
+    part: PartKind
+    mean_ns: float
+    times: Times
+
+
+class LayerTimes(Value):
+    """A layer (its place in `Waterfall.layers`) and its parts."""
+
+    layer: int
+    parts: tuple[PartTimes, ...]
+
+
+class RequestGroup(Value):
+    """Requests made in one way that ask for the same; ``layers`` upper before lower."""
+
+    way: Way
+    deed: Deed
+    total: Times
+    layers: tuple[LayerTimes, ...]
+
+    @property
+    def summed_ns(self) -> float:
+        """The means of all parts together."""
+        return sum(p.mean_ns for layer in self.layers for p in layer.parts)
+
+
+class SampledRequest(Value):
+    """One request. ``at_ns`` from the beginning of the window; ``segments``: (layer, part, from when, how long), ns.
+
+    ``slow``: one of the slowest; the others are spread evenly over the window.
+    """
+
+    group: int
+    at_ns: int
+    ns: int
+    tid: int
+    comm: str
+    slow: bool
+    segments: tuple[tuple[int, PartKind, int, int], ...]
+
+
+class NotFollowed(Value):
+    """What was seen and is in no group, by the reason."""
+
+    ambiguous: int
+    overlapping: int
+    inconsistent: int
+    handed_over: int
+    under_way: int
+    above_devices: int
+    by_kernel: int
+    forgotten: int
+
+    @property
+    def requests(self) -> int:
+        """Requests that reached a device or a server and could not be followed."""
+        return self.ambiguous + self.overlapping + self.inconsistent + self.handed_over
+
+
+class Waterfall(Value):
+    """The requests of a window. ``marks``: events beside those of the block layer."""
+
+    layers: tuple[PathLayer, ...]
+    groups: tuple[RequestGroup, ...]
+    samples: tuple[SampledRequest, ...]
+    missing: NotFollowed
+    marks: int
+
+    def typical(self, group: int) -> SampledRequest | None:
+        """The kept request of a group that took nearest to its median; None where none was kept."""
+        median = self.groups[group].total.p50_ns
+        own = [s for s in self.samples if s.group == group]
+        return min(own, key=lambda s: abs(s.ns - median), default=None)

@@ -1,0 +1,105 @@
+"""A waterfall in words and rows, for the terminal, the page and other viewers alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from strata import units
+from strata.model.waterfall import Deed, NotFollowed, PartKind, PathKind, PathLayer, RequestGroup, Waterfall, Way
+
+_WAYS = {
+    Way.CALL: "by system call",
+    Way.IO_URING: "by io_uring",
+    Way.AIO: "by kernel AIO",
+    Way.EXCHANGE: "over TCP",
+}
+_DEEDS = {Deed.READ: "read", Deed.WRITE: "write", Deed.SYNC: "sync", Deed.OTHER: "request"}
+_KINDS = {
+    PathKind.CLIENT: "client",
+    PathKind.WIRE: "wire",
+    PathKind.FAR: "wire and server",
+    PathKind.SERVER: "server",
+    PathKind.CALL: "system call",
+}
+
+
+@dataclass(frozen=True)
+class PathRow:
+    """One part of one layer. ``start_ns``: the means of the rows above it together."""
+
+    layer: int
+    name: str
+    part: PartKind
+    start_ns: float
+    mean_ns: float
+    share: float
+    p50_ns: int
+    p99_ns: int | None
+    count: int
+
+
+def layer_name(layer: PathLayer) -> str:
+    """``loop0``, ``wire``, ``system call (nbdkit)``."""
+    if layer.kind is PathKind.DEVICE:
+        return layer.name
+    name = _KINDS[layer.kind]
+    # A wire leads to one server; its own name is enough unless there are several.
+    return f"{name} ({layer.of})" if layer.of and layer.kind is not PathKind.WIRE else name
+
+
+def group_name(group: RequestGroup) -> str:
+    """``2 000 reads over TCP``."""
+    return f"{_many(group.total.count, _DEEDS[group.deed])} {_WAYS[group.way]}"
+
+
+def _many(n: int, word: str) -> str:
+    return f"{units.count(n)} {word}{'' if n == 1 else 's'}"
+
+
+def rows_of(waterfall: Waterfall, group: RequestGroup) -> list[PathRow]:
+    """Upper before lower, in a layer waiting before work."""
+    found: list[PathRow] = []
+    start = 0.0
+    for one in group.layers:
+        for part in one.parts:
+            found.append(
+                PathRow(
+                    layer=one.layer,
+                    name=layer_name(waterfall.layers[one.layer]),
+                    part=part.part,
+                    start_ns=start,
+                    mean_ns=part.mean_ns,
+                    share=part.mean_ns / group.total.mean_ns if group.total.mean_ns else 0.0,
+                    p50_ns=part.times.p50_ns,
+                    p99_ns=part.times.p99_ns if part.times.count >= 1000 else None,
+                    count=part.times.count,
+                )
+            )
+            start += part.mean_ns
+    return found
+
+
+_REASONS = (
+    ("overlapping", "{} sent before the reply to the previous one had arrived: above depth 1 the bytes of a connection "
+     "do not show which reply belongs to which request"),
+    ("ambiguous", "{} below which an I/O may belong to another request as well"),
+    ("inconsistent", "{} without a matching arrival at the other end"),
+    ("handed_over", "{} of io_uring that a worker of the kernel carried out"),
+    ("under_way", "{} not completed at the end of the window"),
+    ("above_devices", "{} answered without reaching a traced device (page cache, other files)"),
+    ("by_kernel", "{} at the device that no system call made: write-back, journal, read-ahead"),
+    ("forgotten", "{} forgotten because too many were in flight"),
+)  # fmt: skip
+
+
+def missing_lines(missing: NotFollowed) -> list[str]:
+    """What is not in the figures, each reason with its number."""
+    numbers = missing.model_dump()
+    return [text.format(_many(numbers[key], "request")) for key, text in _REASONS if numbers[key]]
+
+
+def total_words(group: RequestGroup) -> str:
+    """Median, tail and mean of whole requests."""
+    t = group.total
+    p99 = f", p99 {units.duration(t.p99_ns)}" if t.count >= 1000 else ""
+    return f"p50 {units.duration(t.p50_ns)}{p99}, mean {units.duration(t.mean_ns)}, at most {units.duration(t.max_ns)}"

@@ -1,0 +1,75 @@
+"""A client that asks and a server that reads a device for it, both slow where told: `python asked.py serve|ask|read …`.
+
+A question is two numbers, offset and length; the answer is so many bytes. The client says how long each took by its
+own clock, which is what a trace of them is held against.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import socket
+import struct
+import sys
+import time
+
+BLOCK = 4096
+_QUESTION = struct.Struct("=QQ")
+
+
+def serve(address: str, port: int, device: str, think_s: float) -> None:
+    """One client after the other, until the process is ended."""
+    disk = os.open(device, os.O_RDONLY | os.O_DIRECT)
+    buffer = mmap.mmap(-1, BLOCK)
+    with socket.create_server((address, port)) as listener:
+        print("ready", flush=True)
+        while True:
+            connection, _ = listener.accept()
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with connection:
+                while question := connection.recv(_QUESTION.size, socket.MSG_WAITALL):
+                    offset, length = _QUESTION.unpack(question)
+                    if think_s:
+                        time.sleep(think_s)
+                    os.preadv(disk, [buffer], offset)
+                    connection.sendall(buffer[:length])
+
+
+def ask(address: str, port: int, count: int, think_s: float) -> None:
+    """``count`` questions one after the other; prints how long each took, in ns."""
+    took = []
+    with socket.create_connection((address, port), 30) as server:
+        server.settimeout(None)
+        server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for n in range(count):
+            question = _QUESTION.pack(n * BLOCK, BLOCK)
+            began = time.monotonic_ns()
+            server.send(question)
+            if think_s:
+                time.sleep(think_s)
+            server.recv(BLOCK, socket.MSG_WAITALL)
+            took.append(time.monotonic_ns() - began)
+    print(json.dumps(took))
+
+
+def read(device: str, count: int) -> None:
+    """Reads of a device by this program itself."""
+    disk = os.open(device, os.O_RDONLY | os.O_DIRECT)
+    buffer = mmap.mmap(-1, BLOCK)
+    took = []
+    for n in range(count):
+        began = time.monotonic_ns()
+        os.preadv(disk, [buffer], n * BLOCK)
+        took.append(time.monotonic_ns() - began)
+    print(json.dumps(took))
+
+
+if __name__ == "__main__":
+    what, *words = sys.argv[1:]
+    if what == "serve":
+        serve(words[0], int(words[1]), words[2], float(words[3]))
+    elif what == "ask":
+        ask(words[0], int(words[1]), int(words[2]), float(words[3]))
+    else:
+        read(words[0], int(words[1]))
