@@ -32,6 +32,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("STRATA_STORE", raising=False)
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_the_slow_one_of_eight_hosts_is_named_and_one_that_cannot_measure_is_said(tmp_path: Path) -> None:
     with ExitStack() as held:

@@ -124,6 +124,7 @@ def test_a_tenth_of_the_clients_is_killed_and_the_missing_cells_are_measured_lat
     assert took_s < GOES_ON_S, f"the first new cell was in the store after {took_s:.1f} s"
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_the_scheduler_and_then_the_command_are_killed(served: str, tmp_path: Path) -> None:
     few = NAMES[:3]

@@ -18,7 +18,7 @@ import pytest
 from strata_lab.lab import Lab
 from strata_lab.up import up
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.slow]
 
 
 def swept(lab: Lab, home: Path, *words: str) -> dict[str, Any]:
@@ -34,8 +34,8 @@ def swept(lab: Lab, home: Path, *words: str) -> dict[str, Any]:
     ("words", "rate"),
     [
         (("--rw", "randread", "--bs", "8k"), "0"),
-        pytest.param(("--rw", "randrw", "--rwmixread", "60", "--bs", "8k"), "0", marks=pytest.mark.slow),
-        pytest.param(("--rw", "read", "--bs", "512k"), "25m", marks=pytest.mark.slow),
+        (("--rw", "randrw", "--rwmixread", "60", "--bs", "8k"), "0"),
+        (("--rw", "read", "--bs", "512k"), "25m"),
     ],
 )
 def test_a_sweep_over_threads_has_the_columns_of_both_ends(

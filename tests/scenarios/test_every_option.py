@@ -228,7 +228,8 @@ ONE_WAY = {
     "explain": "", "runs": "", "runs delete": "run --yes", "clean": "",
     "node serve": "", "node join": "tcp://127.0.0.1:1", "node list": "tcp://127.0.0.1:1",
     "fleet diagnose": "{dir} --nodes tcp://127.0.0.1:1", "fleet compare": "a b", "completions": "bash",
-    "lab up": "local", "lab down": "", "lab grow": "", "lab shrink": "", "lab list": "", "lab status": "", "lab shell": "node",
+    "lab up": "local", "lab down": "", "lab grow": "", "lab shrink": "", "lab list": "",
+    "lab status": "", "lab shell": "node",
     "lab exec": "node ls", "lab inject": "slow-wire", "lab selftest": "",
 }  # fmt: skip
 """Commands that do one thing: they honour every option they have."""

@@ -66,7 +66,13 @@ def test_queues_and_a_cache_may_beat_what_is_below_them() -> None:
 
 @pytest.mark.parametrize(("way", "below"), [("on", ("owner",)), ("against", ())])
 def test_a_mirror_says_which_clients_reach_the_copies_by_themselves(way: str, below: tuple[str, ...]) -> None:
-    held = {"own_on": 'on = ["owner, mounted"]', "far_on": f'{way} = ["owner"]', "other": "n3", "library": "", "copies": "2"}
+    held = {
+        "own_on": 'on = ["owner, mounted"]',
+        "far_on": f'{way} = ["owner"]',
+        "other": "n3",
+        "library": "",
+        "copies": "2",
+    }
     stack = filled("mirrored", **held)
     assert on(stack)["other node"] == below
     assert [(a.name, b.name) for a, b in stack.pairs] == [("owner", "owner, mounted"), ("other node", "owner")]

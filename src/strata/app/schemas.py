@@ -27,7 +27,7 @@ from strata.model.survey import Survey
 from strata.model.survey_compared import ComparedSurveys
 from strata.model.trace import TraceResult
 from strata.model.verify import VerifyResult
-from strata.model.watch import LookBack, Slice, WatchResult
+from strata.model.watch import LookBack, Observed, Slice, WatchResult
 from strata.report.explained import Explained
 from strata.report.json_ import Document, part_schema, schema_of
 
@@ -36,7 +36,7 @@ WHOLE: dict[str, type[BaseModel]] = {
     "compare": ComparedRuns, "history": History, "gate": Gate, "verify": VerifyResult, "trace": TraceResult,
     "check": Checked, "import": ImportResult, "stages": StagesState, "nodes": NodeList, "trust": TrustState,
     "survey-compare": ComparedSurveys, "scale": ScaleResult, "fleet": FleetCompared, "watch": WatchResult,
-    "watch-slice": Slice, "live": LiveRun, "watch-history": LookBack,
+    "watch-slice": Slice, "observed": Observed, "live": LiveRun, "watch-history": LookBack,
 }  # fmt: skip
 """``strata.NAME/1``: the document is the value itself."""
 PARTS: dict[str, tuple[str, Any]] = {
