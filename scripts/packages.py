@@ -211,7 +211,7 @@ class Build:
 
     def sums(self) -> None:
         """What `sha256sum --check` reads."""
-        files = sorted(p for p in self.out.iterdir() if p.is_file())
+        files = sorted(p for p in self.out.iterdir() if p.is_file() and p.name != "SHA256SUMS")
         lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.name}\n" for p in files]
         (self.out / "SHA256SUMS").write_text("".join(lines))
         print("".join(lines), end="")
