@@ -70,12 +70,12 @@ fn ios_are_counted_whole_and_the_same_each_time() {
     assert_eq!(first["ios"], 8);
     assert_eq!(first["calls"], serde_json::json!({"pread64": 8}));
     assert_eq!(first["thread"], "strata-0");
-    // Of three, because the end of an interval falls into one of them now and then: each takes longer on a busy machine.
+    // Two of three, because the end of an interval falls into one of them now and then, or into all but one.
     let again = [(); 2].map(|()| count(&words, &spec).expect("as before"));
     let mut counts = [&first, &again[0], &again[1]].map(|c| c["instructions"].as_f64().expect("number"));
     counts.sort_by(f64::total_cmp);
-    let [a, b, _] = counts;
-    assert!(a > 8.0 * 50.0 && b / a - 1.0 < 0.01, "{counts:?}");
+    let [a, b, c] = counts;
+    assert!(a > 8.0 * 50.0 && (b / a).min(c / b) - 1.0 < 0.01, "{counts:?}");
 }
 
 #[test]
