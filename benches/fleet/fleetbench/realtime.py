@@ -22,7 +22,7 @@ _LOOK_S = 0.005
 def measure_here(words: dict[str, Any]) -> dict[str, Any]:
     """As `strata.fleet.clients_here.measure_here`."""
     over = threading.Event()
-    raising = threading.Thread(target=_raised, args=(int(words["start_at_ns"]), over))
+    raising = threading.Thread(target=_raised, args=(int(words["clients"][0]["start_at_ns"]), over))
     raising.start()
     try:
         return clients_here.measure_here(words)

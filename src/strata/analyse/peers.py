@@ -12,7 +12,8 @@ The cells of a layer that read, and those that write, are one figure each, the m
 named in a view where all hold:
 
 - *beyond its peers*: r lies farther above 0 than `line` says in robust standard deviations: 1.4826 × MAD over the
-  hosts, or the standard error of its own rounds, or `FINEST`, whichever is most;
+  hosts, or the standard error of the median of its own rounds (from their MAD: one disturbed round of six hides no
+  slow host), or `FINEST`, whichever is most;
 - *relevant*: by `RELEVANT` at least;
 - *lasting*: in `LASTING` of its rounds by half of that at least, where it has `ROUNDS` rounds.
 
@@ -27,7 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median, stdev
+from statistics import median
 
 from strata.model.peers import FALSE_ALARM, LEAST, Differs, PeerView
 from strata.model.step_figures import StepFigures
@@ -160,11 +161,18 @@ def _view(
     )  # fmt: skip
 
 
+def _of_median(rounds: Sequence[float]) -> float:
+    """Standard error of their median, as of normal scatter: sqrt(pi/2) times that of a mean."""
+    middle = median(rounds)
+    scatter = _TO_SIGMA * median(abs(x - middle) for x in rounds)
+    return math.sqrt(math.pi / 2) * scatter / math.sqrt(len(rounds))
+
+
 def _named(view: PeerView, beyond: float) -> list[Differs]:
     found = []
     for name, ratio in view.ratios.items():
         rounds = view.rounds[name]
-        own = stdev(map(math.log, rounds)) / math.sqrt(len(rounds)) if len(rounds) > 1 else 0.0
+        own = _of_median([math.log(r) for r in rounds])
         score = math.log(ratio) / max(view.scatter, own)
         if score <= beyond or ratio < 1 + RELEVANT:
             continue
