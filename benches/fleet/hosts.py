@@ -152,7 +152,7 @@ def row(hosts: int, each: int, folder: Path, path: Path | None, seconds: float) 
                 where = Endpoint.parse("null:") if path is None else Endpoint.parse(f"file:{path}")
                 size = (1 << 30) if path is None else path.stat().st_size
                 clients = hosts * each
-                engine.run(request(clients, where, size, 1.0))
+                engine.run(request(clients, where, size, 3.0))
                 before, busy_from = spent_s(scheduler), time.monotonic()
                 own = resource.getrusage(resource.RUSAGE_SELF)
                 result = engine.run(request(clients, where, size, seconds))

@@ -16,6 +16,7 @@ use crate::lease::Lease;
 use crate::merge::Merger;
 use crate::outcome::{Effective, EngineInfo, Interval};
 use crate::report::{self, Facts};
+use crate::urgent::URGENT_NS;
 use crate::worker::{Event, Recipe, Report};
 
 /// Done after the last thread has finished, before the result is given out.
@@ -77,6 +78,10 @@ impl<C: Clock> Collector<C> {
         let ramp_end_ns = start_ns + self.recipe.ramp_ns;
         self.control.open_gate(start_ns, ramp_end_ns + self.recipe.runtime_ns);
 
+        // Above the loads, or none of them would be lowered while they occupy all CPUs.
+        let control = Arc::clone(&self.control);
+        let _conductor = self.recipe.start_at_ns.map(|_| control.urgent.raise(2));
+        let mut urgent_ns = self.recipe.start_at_ns.map(|_| start_ns + URGENT_NS);
         let (mut merger, mut reports) =
             (Merger::new(self.recipe.threads, self.recipe.interval_ns), Vec::<Report>::new());
         let (mut begun, mut used) = (None::<Usage>, None::<Usage>);
@@ -100,6 +105,14 @@ impl<C: Clock> Collector<C> {
             let next_ns = if begun.is_none() { ramp_end_ns } else { given_up_ns };
             // The end may be brought forward at any time, so it is looked at again.
             let mut wait = Duration::from_nanos(next_ns.saturating_sub(now_ns)).min(Duration::from_secs(1));
+            if let Some(until_ns) = urgent_ns {
+                if now_ns >= until_ns {
+                    self.control.urgent.lower_all();
+                    urgent_ns = None;
+                } else {
+                    wait = wait.min(Duration::from_nanos(until_ns - now_ns));
+                }
+            }
             if let Some(lease) = self.lease.as_ref().filter(|_| now_ns < self.control.end_ns()) {
                 let left_ns = lease.left_ns(Monotonic.now_ns());
                 if left_ns == 0 {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::slot_table::SlotTable;
+use crate::urgent::Urgent;
 
 /// The end of the wait for the start, in which the clock is looked at all the time, in ns: about what waking up takes.
 const SPIN_NS: u64 = 5_000;
@@ -49,6 +50,8 @@ pub struct Control {
     tickets: Option<AtomicU64>,
     drain_shortened: AtomicBool,
     slot_tables: Box<[SlotTable]>,
+    /// Threads of a run that begins at an instant it was told.
+    pub(crate) urgent: Urgent,
 }
 
 impl Control {
@@ -63,6 +66,7 @@ impl Control {
             tickets: limit.map(AtomicU64::new),
             drain_shortened: AtomicBool::new(false),
             slot_tables: (0..threads).map(|_| SlotTable::new(depth)).collect(),
+            urgent: Urgent::default(),
         }
     }
 

@@ -33,6 +33,7 @@ mod start;
 #[cfg(test)]
 mod timing_tests;
 pub mod tsc;
+mod urgent;
 mod validate;
 mod worker;
 
