@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ def bench() -> Iterator[Context]:
     if shutil.which("cargo") is None:
         absent("cargo is not installed: it builds the programs of the benchmark")
     with context(rounds=1, seconds=0.01, smoke=True, directory=None) as made:
-        yield made
+        # Its small file is enough; a count that is held to a limit is taken whole.
+        yield replace(made, smoke=False)
 
 
 def test_every_gated_shape_has_a_limit() -> None:

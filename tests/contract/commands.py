@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,14 @@ def strata(*words: object, before: Callable[[], None] | None = None) -> subproce
         return forked.run(tuple(map(str, words)), timeout=120)
     argv = [*STRATA, *map(str, words)]
     return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False, preexec_fn=before)
+
+
+def started(*words: object, env: Mapping[str, str] = os.environ) -> subprocess.Popen[str] | forked.Started:
+    """`strata WORDS…` that goes on; what it says on stderr can be read."""
+    if forked.able():
+        return forked.Started(words, env)
+    argv, nothing = [*STRATA, *map(str, words)], subprocess.DEVNULL
+    return subprocess.Popen(argv, stderr=subprocess.PIPE, stdin=nothing, stdout=nothing, text=True, env=env)
 
 
 def measured(
@@ -82,9 +90,9 @@ def working_disk() -> Iterator[Path]:
 
 
 @contextmanager
-def target(*words: object) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def target(*words: object) -> Iterator[tuple[str, subprocess.Popen[str] | forked.Started]]:
     """`strata target WORDS…`: its address as it says it, and the process."""
-    server = subprocess.Popen([*STRATA, "target", *map(str, words)], stderr=subprocess.PIPE, text=True)
+    server = started("target", *words)
     try:
         assert server.stderr is not None
         said = []

@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from commands import STRATA
+from commands import started as begun
+from forked import Started
 
 HERE = Path(__file__).parent
+Process = subprocess.Popen[str] | Started
 
 
 @dataclass
@@ -22,11 +25,11 @@ class Running:
 
     address: str
     folder: Path
-    scheduler: subprocess.Popen[str]
-    nodes: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
+    scheduler: Process
+    nodes: dict[str, Process] = field(default_factory=dict)
 
     @property
-    def processes(self) -> list[subprocess.Popen[str]]:
+    def processes(self) -> list[Process]:
         """All of them, nodes first: a node that outlives its scheduler takes longer to end."""
         return [*self.nodes.values(), self.scheduler]
 
@@ -35,11 +38,13 @@ class Running:
         return self.folder / name / "strata" / "nodes" / name
 
 
-def started(words: Sequence[object], state: Path, before: Sequence[str] = ()) -> subprocess.Popen[str]:
+def started(words: Sequence[object], state: Path, before: Sequence[str] = ()) -> Process:
     """`strata node WORDS…` with a state of its own; calls of the tests can be found by it."""
     state.mkdir(mode=0o700, exist_ok=True)
     path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     env = os.environ | {"PYTHONPATH": path, "XDG_STATE_HOME": str(state)}
+    if not before:
+        return begun("node", *words, env=env)
     argv = [*before, *STRATA, "node", *map(str, words)]
     # A shell's job in the background ignores Ctrl-C, and what it starts does too.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -47,7 +52,7 @@ def started(words: Sequence[object], state: Path, before: Sequence[str] = ()) ->
     return subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=env)
 
 
-def said(process: subprocess.Popen[str], word: str) -> str:
+def said(process: Process, word: str) -> str:
     """The first line with that word that it says."""
     heard = []
     assert process.stderr is not None
@@ -58,7 +63,7 @@ def said(process: subprocess.Popen[str], word: str) -> str:
     raise AssertionError(f"it ended with {process.wait()}: {heard}")
 
 
-def ended(process: subprocess.Popen[str], within_s: float = 15) -> tuple[int, str]:
+def ended(process: Process, within_s: float = 15) -> tuple[int, str]:
     """Its exit code and the rest of what it says; killed where it does not end in time."""
     try:
         _, err = process.communicate(timeout=within_s)

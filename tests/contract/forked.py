@@ -5,13 +5,16 @@ environment, streams, signals and exit status, and the whole of `python -m strat
 interpreter reads only as it starts (`PYTHON…`, locale, time zone) and what a child has to do first need a start of
 their own; tests of commands that are killed in mid run make theirs themselves.
 
+Servers and nodes are forked as well (`Started`): a node loads for more than half a second before it joins.
+
 What this cannot see: an order that differs from start to start (all have one hash seed), an import that is missing or
 goes in circles in a cold start, and more than one thread of the numerical libraries. Help, manners and the demos start
-the real thing.
+the real thing, and so do nodes and servers in namespaces, in the lab, and of `tests/contract/test_netns.py`.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -19,10 +22,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-ROOMS = ("strata.cli", "strata.app", "strata.report", "strata_lab")
+ROOMS = ("strata.cli", "strata.app", "strata.report", "strata.fleet", "strata.serve", "strata_lab")
 """What they import is nearly all that there is."""
 READ_AT_THE_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "MALLOC_")
 CALM = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -38,19 +43,16 @@ def able() -> bool:
 
 def run(words: tuple[str, ...], timeout: float) -> subprocess.CompletedProcess[str]:
     """`strata WORDS…` to its end, as :func:`subprocess.run` with both streams captured; stdin as we have it."""
-    ours, theirs = socket.socketpair()
-    with ours, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        with theirs:
-            document = json.dumps([words, str(Path.cwd()), dict(os.environ)]).encode()
-            socket.send_fds(_opened(), [b"."], [theirs.fileno(), 0, out.fileno(), err.fileno()])
-            ours.sendall(len(document).to_bytes(4, "big") + document)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        ours, process = _forked(words, os.environ, (0, out.fileno(), err.fileno()))
+        status = b""
         ours.settimeout(timeout)
-        process, status = int.from_bytes(_exactly(ours, 4), "big"), b""
         try:
             status = _exactly(ours, 4)
         except TimeoutError:
             raise subprocess.TimeoutExpired(words, timeout) from None
         finally:
+            ours.close()
             if not status:
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
@@ -60,6 +62,70 @@ def run(words: tuple[str, ...], timeout: float) -> subprocess.CompletedProcess[s
             stream.seek(0)
             said.append(stream.read().decode())
     return subprocess.CompletedProcess(words, code, *said)
+
+
+class Started:
+    """`strata WORDS…` that goes on, used as a `subprocess.Popen` with a pipe for stderr; it hears and prints nothing
+    else."""
+
+    def __init__(self, words: Sequence[object], environment: Mapping[str, str] = os.environ) -> None:
+        self.args, self.returncode = list(map(str, words)), None
+        read, write = os.pipe()
+        with open(os.devnull, "r+b") as nothing:  # noqa: PTH123 - no path of ours
+            self._answers, self.pid = _forked(self.args, environment, (nothing.fileno(), nothing.fileno(), write))
+        os.close(write)
+        self.stderr = os.fdopen(read, encoding="utf-8")
+        self._heard: list[str] = []
+        self._reader: threading.Thread | None = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit status. Raises `subprocess.TimeoutExpired`."""
+        if self.returncode is None:
+            self._answers.settimeout(timeout)
+            try:
+                self.returncode = os.waitstatus_to_exitcode(int.from_bytes(_exactly(self._answers, 4), "big"))
+            except (TimeoutError, BlockingIOError):
+                raise subprocess.TimeoutExpired(self.args, timeout or 0) from None
+            self._answers.close()
+        return self.returncode
+
+    def poll(self) -> int | None:
+        """Its exit status, or None while it runs."""
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Nothing, where it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout: float | None = None) -> tuple[None, str]:
+        """What else it says until it ends. Raises `subprocess.TimeoutExpired`, after which it can be asked again."""
+        if self._reader is None:
+            self._reader = threading.Thread(target=lambda: self._heard.append(self.stderr.read()), daemon=True)
+            self._reader.start()
+        self._reader.join(timeout)
+        if self._reader.is_alive():
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        self.wait(timeout)
+        return None, self._heard.pop() if self._heard else ""
+
+
+def _forked(words: Sequence[str], environment: Mapping[str, str], streams: Sequence[int]) -> tuple[socket.socket, int]:
+    """Where its exit status will come, and its number. ``streams``: stdin, stdout, stderr."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        document = json.dumps([words, str(Path.cwd()), dict(environment)]).encode()
+        socket.send_fds(_opened(), [b"."], [theirs.fileno(), *streams])
+        ours.sendall(len(document).to_bytes(4, "big") + document)
+    return ours, int.from_bytes(_exactly(ours, 4), "big")
 
 
 def _opened() -> socket.socket:
@@ -103,12 +169,21 @@ def _serve(door: socket.socket, client: int) -> None:
                 os._exit(0)
             for number, fd in enumerate(fds[1:]):
                 os.dup2(fd, number)
+            # Those that are there know whether what they were opened on can seek.
+            for name, number in (("stdout", 1), ("stderr", 2)):
+                old = getattr(sys, name)
+                settings = {"encoding": old.encoding, "errors": old.errors, "line_buffering": old.line_buffering}
+                new = io.TextIOWrapper(open(number, "wb", closefd=False), **settings)  # noqa: SIM115
+                setattr(sys, name, new)
+                setattr(sys, f"__{name}__", new)
             answers.detach()
             door.detach()
             os.closerange(3, max(fds) + 1)
             os.chdir(cwd)
             os.environ.clear()
             os.environ.update(environment)
+            # An interpreter of its own would have found more there.
+            sys.path[:0] = [p for p in environment.get("PYTHONPATH", "").split(os.pathsep) if p and p not in sys.path]
             sys.argv[1:] = words
             return
         for fd in fds:
@@ -116,21 +191,30 @@ def _serve(door: socket.socket, client: int) -> None:
     os._exit(0)
 
 
-def _main() -> None:
-    """Loads all of Strata, waits to be asked, and is the command that was asked for."""
+def load() -> None:
+    """All that commands import, in a process that is forked from then on."""
     import gc
     import pkgutil
-    import runpy
     from importlib import import_module
-
-    del sys.path[0]
-    import strata
 
     for room in map(import_module, ROOMS):
         for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
             import_module(module.name)
     gc.collect()
     gc.freeze()
+
+
+def _main() -> None:
+    """Loads all of Strata, waits to be asked, and is the command that was asked for."""
+    import runpy
+
+    del sys.path[0]
+    import strata
+
+    load()
+    # A shell's job in the background ignores Ctrl-C, and what it starts does too.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     door = socket.socket(fileno=int(sys.argv[1]))
     door.settimeout(1)
     _serve(door, int(sys.argv[2]))

@@ -17,6 +17,8 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import forked
+
 ROOM_BYTES = 768 << 20
 """Address space a case may add to what the program has when it begins."""
 PROCESSOR_S = 20
@@ -40,7 +42,8 @@ class Outcome(NamedTuple):
 def ends_of(commands: list[list[object]]) -> list[Outcome]:
     """What becomes of each of these ``strata`` command lines."""
     asked = json.dumps([[str(word) for word in words] for words in commands])
-    done = subprocess.run([sys.executable, __file__], input=asked, capture_output=True, text=True, check=False)
+    words, environment = [sys.executable, __file__], os.environ | forked.CALM
+    done = subprocess.run(words, input=asked, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     return [Outcome(*one) for one in json.loads(done.stdout)]
 
@@ -96,18 +99,6 @@ def _become(words: list[str], out: int, err: int) -> None:
         os._exit(code if isinstance(code, int) else 0)
 
 
-def _preload() -> None:
-    """What the commands load when they run: once, and not in every case."""
-    import strata.app.check
-    import strata.app.derive
-    import strata.app.diagnose
-    import strata.app.history
-    import strata.app.profiles
-    import strata.app.verify
-    import strata.cli.main
-    import strata.store.opening  # noqa: F401
-
-
 if __name__ == "__main__":
-    _preload()
+    forked.load()
     print(json.dumps([_case(words) for words in json.load(sys.stdin)]))

@@ -34,7 +34,7 @@ CONFIG = """
  load printers = no
  server multi channel support = yes
  strict sync = yes
-[share]
+{more}[share]
  path = {at}/share
  read only = no
 [readonly]
@@ -63,8 +63,11 @@ class Smbd:
 
 
 @contextmanager
-def smbd(at: Path) -> Iterator[Smbd]:
-    """A server that keeps everything below ``at``. Skips without root or Samba; with STRATA_REQUIRE=all that fails."""
+def smbd(at: Path, more: str = "") -> Iterator[Smbd]:
+    """A server that keeps everything below ``at``; ``more``: lines of its configuration.
+
+    Skips without root or Samba; with STRATA_REQUIRE=all that fails.
+    """
     need_root()
     need("smbd")
     for name in ("share", "private", "lock", "state", "cache", "pid", "ncalrpc"):
@@ -73,7 +76,7 @@ def smbd(at: Path) -> Iterator[Smbd]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     config = at / "smb.conf"
-    config.write_text(CONFIG.format(at=at, port=port))
+    config.write_text(CONFIG.format(at=at, port=port, more=more))
     words = [need("smbpasswd"), "-c", str(config), "-s", "-a", "root"]
     subprocess.run(words, input=f"{PASSWORD}\n{PASSWORD}\n".encode(), capture_output=True, check=True)
     words = [need("smbd"), "-F", "--no-process-group", "-s", str(config)]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import http.client
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from commands import started
 from sample_report import build
 
 from strata.app import watch_every
@@ -81,17 +80,16 @@ class Served:
 @contextmanager
 def served(state: Path, *words: str, listen: str = "127.0.0.1:0") -> Iterator[Served]:
     """A server as a user starts it; it is ended as he ends it."""
-    environment = os.environ | {"STRATA_STATE_DIR": str(state), "PYTHONPATH": str(SOURCE)}
-    command = [sys.executable, "-m", "strata", "serve", "--listen", listen, *words]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
-        try:
-            assert process.stderr is not None
-            said = process.stderr.readline()
-            assert said.startswith("open "), said + process.stderr.read()
-            yield Served(said.split()[1], state, process.pid)
-        finally:
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(60) == 143
+    process = started("serve", "--listen", listen, *words, env=os.environ | {"STRATA_STATE_DIR": str(state)})
+    try:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        assert said.startswith("open "), said + process.stderr.read()
+        yield Served(said.split()[1], state, process.pid)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(60)
+        assert process.returncode == 143
 
 
 def report(run_id: str, hour: int, name: str = "", factor: float = 1.0, status: RunStatus = RunStatus.DONE) -> Report:

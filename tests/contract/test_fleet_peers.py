@@ -26,12 +26,6 @@ endpoint = "{uri}"
 """
 
 
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delenv("STRATA_STORE", raising=False)
-
-
 @pytest.mark.slow
 @pytest.mark.alone
 def test_the_slow_one_of_eight_hosts_is_named_and_one_that_cannot_measure_is_said(tmp_path: Path) -> None:

@@ -28,12 +28,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield uri
 
 
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delenv("STRATA_STORE", raising=False)
-
-
 def said(done: subprocess.CompletedProcess[str], status: int = 0) -> dict[str, Any]:
     assert done.returncode == status, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
@@ -41,7 +35,9 @@ def said(done: subprocess.CompletedProcess[str], status: int = 0) -> dict[str, A
 
 
 @pytest.mark.alone
-def test_a_matrix_finds_what_the_target_was_made_to_do_and_report_tells_it_again(served: str, tmp_path: Path) -> None:
+def test_a_matrix_finds_what_the_target_was_made_to_do_and_report_tells_it_again(
+    served: str, tmp_path: Path, own_state: Path
+) -> None:
     words = ("--matrix", CELLS, "--budget", "8s", "--progress", "none", "--json")
     document = said(strata("measure", served, *words))
     assert document["schema"] == "strata.matrix/1" and len(document["cells"]) == 6
@@ -57,7 +53,7 @@ def test_a_matrix_finds_what_the_target_was_made_to_do_and_report_tells_it_again
     assert (tmp_path / "matrix.md").read_text().count(" ±") > 6
     assert again == document
     # Without what it said in the end it is worked out again, to the same.
-    with sqlite3.connect(tmp_path / "state" / "strata" / "strata.db") as raw:
+    with sqlite3.connect(own_state / "strata" / "strata.db") as raw:
         assert raw.execute("DELETE FROM matrices").rowcount == 1
     assert said(strata("report", document["run"], "--json")) == document
     # The next plan starts from what this run showed.
@@ -66,9 +62,9 @@ def test_a_matrix_finds_what_the_target_was_made_to_do_and_report_tells_it_again
     assert plan["prediction"]["noise"]["runs"] == [document["run"]]
 
 
-def test_a_killed_matrix_goes_on_and_keeps_its_visits(served: str, tmp_path: Path) -> None:
+def test_a_killed_matrix_goes_on_and_keeps_its_visits(served: str, own_state: Path) -> None:
     words = ["measure", served, "--matrix", FEW, "--budget", BRIEF, "--progress", "plain"]
-    store = tmp_path / "state" / "strata" / "strata.db"
+    store = own_state / "strata" / "strata.db"
     killed_after(2, words, store)
     before = visits(store)
     document = said(strata("measure", "--resume", "--progress", "none", "--json"))
@@ -77,10 +73,10 @@ def test_a_killed_matrix_goes_on_and_keeps_its_visits(served: str, tmp_path: Pat
     assert visits(store) > before
 
 
-def test_a_matrix_of_a_file_goes_on_with_no_other(tmp_path: Path) -> None:
+def test_a_matrix_of_a_file_goes_on_with_no_other(tmp_path: Path, own_state: Path) -> None:
     path, other = tmp_path / "a.dat", tmp_path / "b.dat"
     words = ["measure", f"file:{path}", "--size", "8m", "--matrix", FEW, "--budget", BRIEF, "--buffered"]
-    store = tmp_path / "state" / "strata" / "strata.db"
+    store = own_state / "strata" / "strata.db"
     killed_after(2, [*words, "--progress", "none"], store)
     done = strata("measure", f"file:{other}", "--size", "8m", "--keep", "--runtime", "50ms", "--progress", "none")
     assert done.returncode == 0, done.stderr

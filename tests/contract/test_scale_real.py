@@ -19,12 +19,6 @@ SHAPES = {
 """A budget of 2,000 I/Os per second over 4 ms, and four servers of 4 ms: their limit, and limit × time."""
 
 
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delenv("STRATA_STORE", raising=False)
-
-
 def scaled(*words: object) -> dict[str, Any]:
     done = strata("scale", *words, "--progress", "none", "--json")
     assert done.returncode == 0, done.stderr

@@ -49,13 +49,18 @@ def test_a_document_fits_its_schema_and_a_spoiled_one_does_not(name: str, tmp_pa
     assert problems({k: v for k, v in value.items() if k != key}, published, published)
 
 
+@pytest.fixture(scope="module")
+def listed() -> list[str]:
+    return strata("schema").stdout.splitlines()
+
+
 @pytest.mark.parametrize("name", KNOWN)
-def test_every_schema_is_printed_by_its_name_however_it_is_said(name: str) -> None:
+def test_every_schema_is_printed_by_its_name_however_it_is_said(name: str, listed: list[str]) -> None:
     text = schemas.schema(name, documents())
     made = json.loads(text)
     assert made["$schema"].endswith("2020-12/schema") and made["properties"]["schema"] == {"const": f"strata.{name}/1"}
     done = strata("schema", f"strata.{name}/1")
-    assert json.loads(done.stdout) == made and f"strata.{name}/1" in strata("schema").stdout.splitlines()
+    assert json.loads(done.stdout) == made and f"strata.{name}/1" in listed
 
 
 def test_no_document_is_without_a_schema() -> None:

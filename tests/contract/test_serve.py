@@ -12,6 +12,7 @@ from html import escape
 from pathlib import Path
 
 import pytest
+from commands import strata
 from serving import FIRST, NASTY, SECOND, STOPPED, WATCHED, Served, fill, keep_slices, report, served
 
 from strata.app.kept import load_report
@@ -269,20 +270,17 @@ def test_a_user_is_told_how_it_ends_and_what_is_wrong(tmp_path: Path) -> None:
     assert taken.returncode == 1 and "hint: give another port" in taken.stderr and "Traceback" not in taken.stderr
 
 
-def test_a_sweep_and_a_matrix_have_their_pages_and_a_sweep_answers_what_if(tmp_path: Path) -> None:
-    import os
-    import sys
-
-    from serving import SOURCE
-
-    environment = os.environ | {"STRATA_STATE_DIR": str(tmp_path / "s"), "PYTHONPATH": str(SOURCE)}
+def test_a_sweep_and_a_matrix_have_their_pages_and_a_sweep_answers_what_if(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STRATA_STATE_DIR", str(tmp_path / "s"))
     words = (
-        ("scale", "null:1g", "--over", "iodepth", "--points", "1,2,4,8,16", "--budget", "5s", "--no-open-loop"),
-        ("measure", "null:1g", "--matrix", "bs=4k,64k;iodepth=1,8;rw=randread", "--budget", "6s"),
+        ("scale", "null:1g", "--over", "iodepth", "--points", "1,2,4,8,16", "--budget", "3s", "--no-open-loop"),
+        ("measure", "null:1g", "--matrix", "bs=4k,64k;iodepth=1,8;rw=randread", "--budget", "4s"),
     )
     for line in words:
-        command = [sys.executable, "-m", "strata", *line, "--progress", "none"]
-        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=120)
+        done = strata(*line, "--progress", "none")
+        assert done.returncode == 0, done.stderr
     with served(tmp_path / "s") as server:
         matrix, sweep = (r["id"] for r in json.loads(server.ask("/runs.json").body)["runs"])
         assert "random read" in server.ask(f"/runs/{matrix}").body

@@ -43,7 +43,8 @@ def mine(ctx: Context, shape: str, statistics: bool = True) -> float:
     command = [str(ctx.programs / "strata-load"), ours.saved(ctx, "count", spec)]
     ios = TURN // 8 if shape == "depth 1" else TURN
     # First the histogram must have seen how short and how long they are: stepped I/Os take longer than those before.
-    return float(icount(ctx, command, "--skip", str(8 * TURN), "--ios", str(ios))["per_io"])
+    skip = TURN // 8 if ctx.smoke else 8 * TURN
+    return float(icount(ctx, command, "--skip", str(skip), "--ios", str(ios))["per_io"])
 
 
 def _null(ctx: Context) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from strata.model.counters import Counter, Readings, blockdev, name_of, net
+from strata.model.groups import grouped
 from strata.model.result import CellResult
 from strata.model.series import Series, SeriesKind
 
@@ -55,10 +56,7 @@ def readings(cell: CellResult) -> Readings:
 
 def mean_of(rounds: Iterable[Readings]) -> Readings:
     """The mean over rounds of every counter, over the rounds that have it."""
-    sums: dict[str, list[float]] = {}
-    for one in rounds:
-        for key, value in one.stored.items():
-            sums.setdefault(key, []).append(value)
+    sums = grouped(told for one in rounds for told in one.stored.items())
     return Readings({k: sum(v) / len(v) for k, v in sorted(sums.items())})
 
 

@@ -15,6 +15,7 @@ from strata.analyse.stats import estimate
 from strata.model.counters import Counter, Key, Readings, cpu, servers
 from strata.model.ends import CycleCost
 from strata.model.estimate import Estimate
+from strata.model.groups import grouped
 
 IDLE = 0.005
 """Of the machine's cycles: what a server spends that has nothing to do."""
@@ -55,10 +56,7 @@ def cycle_costs(rounds: Sequence[RoundWork]) -> tuple[CycleCost, ...]:
     """Every end whose CPU time is known in all rounds, with intervals over the rounds."""
     if not rounds or any(r.bytes_per_second <= 0 or r.iops <= 0 for r in rounds):
         return ()
-    ends: dict[_End, list[_Spent]] = {}
-    for one in rounds:
-        for end, spent in _ends(one):
-            ends.setdefault(end, []).append(spent)
+    ends = grouped(told for one in rounds for told in _ends(one))
     whole = ends.get(_End("machine", None), [])
     return tuple(
         _cost(end, spent, rounds)

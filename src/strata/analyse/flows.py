@@ -11,6 +11,7 @@ from strata.analyse.stats import estimate
 from strata.model.counters import Readings, blockdev, members, net, target
 from strata.model.ends import Flow
 from strata.model.estimate import Estimate
+from strata.model.groups import grouped
 
 NEAR = 0.05
 """What may be missing or too much without a word: headers, the journal's own writes, the edges of the samples."""
@@ -50,10 +51,7 @@ def flows(rounds: Sequence[RoundBytes], carriers: Sequence[str] = ()) -> tuple[F
 
     Several ``carriers`` share the data: what they moved together is a place too.
     """
-    found: dict[_Place, list[float]] = {}
-    for one in rounds:
-        for place, rate in _with_all(dict(_places(one.told)), carriers):
-            found.setdefault(place, []).append(rate)
+    found = grouped(told for one in rounds for told in _with_all(dict(_places(one.told)), carriers))
     made = []
     for place, rates in found.items():
         words = [_denominator(place, one) for one in rounds]
@@ -121,10 +119,7 @@ def _between_nodes(found: Sequence[Flow]) -> Iterator[str]:
 
 
 def _between_members(found: Sequence[Flow]) -> Iterator[str]:
-    families: dict[tuple[str | None, str], list[Flow]] = {}
-    for flow in found:
-        if flow.member is not None:
-            families.setdefault((flow.device, flow.direction), []).append(flow)
+    families = grouped(((flow.device, flow.direction), flow) for flow in found if flow.member is not None)
     for (device, direction), family in families.items():
         values = [m.per_byte.value for m in family]
         mean = sum(values) / len(values)

@@ -19,6 +19,7 @@ from strata.model.analysis import Analysis, CellSummary, Check, Comparison, Nois
 from strata.model.endpoint import SCHEMES
 from strata.model.estimate import Estimate
 from strata.model.figures import Figure, Flag, Role, Row, Table
+from strata.model.groups import grouped
 from strata.model.rw import Rw
 from strata.model.stack import LAYERS_MOST, NAME_MOST, Layer, Stack
 from strata.model.workload import ClosedLoop, Workload
@@ -59,9 +60,7 @@ def ladder_of(table: Table) -> tuple[Stack, Analysis] | None:
     stack = _stack(table, [r for r, _ in kept])
     if stack is None:
         return None
-    several: dict[tuple[str, str], list[tuple[Row, Workload]]] = {}
-    for row, workload in kept:
-        several.setdefault((row.words["layer"], workload.key), []).append((row, workload))
+    several = grouped(((row.words["layer"], workload.key), (row, workload)) for row, workload in kept)
     cells = {key: _cell([r for r, _ in found], found[0][1], spread) for key, found in several.items()}
     comparisons = tuple(islice(_comparisons(stack, cells, spread), COMPARISONS_MOST + 1))
     if not comparisons:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from strata.analyse.series.longrun import Floats
 from strata.analyse.series.prior import DF_MOST, NoisePrior, pool
 from strata.analyse.visit import Visit, visit_of
+from strata.model.groups import grouped
 from strata.model.noise import PooledNoise
 from strata.model.plan import Plan
 from strata.model.result import CellResult
@@ -111,9 +112,7 @@ def cell_noise(visits: Sequence[Visit], stretch: float) -> CellNoise | None:
 def pooled(visits: Sequence[Visit], known: PooledNoise | None = None) -> PooledNoise | None:
     """Of all visits of one run; ``known`` is what was known of the machine before, and counts for its own degrees
     of freedom. None where there is nothing of either."""
-    by_cell: dict[int, list[Visit]] = {}
-    for v in visits:
-        by_cell.setdefault(v.cell, []).append(v)
+    by_cell = grouped((v.cell, v) for v in visits)
     tau, stretch = correlation(visits)
     cells = {i: c for i, some in by_cell.items() if (c := cell_noise(some, stretch)) is not None}
     if not cells:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from strata.model import histogram
+from strata.model.groups import grouped
 from strata.model.percentiles import PERCENTILES, supported
 from strata.model.plan import Plan, StepKind
 from strata.model.result import CellResult, EngineResult
@@ -96,10 +97,7 @@ def _value(number: int, result: EngineResult, payload: str | None, wanted: Seque
 def collect_all(plan: Plan, results: Sequence[CellResult]) -> dict[tuple[str, str], CellRounds]:
     """Every measured cell of the plan by (layer, workload key). Confirming steps are left out."""
     found: dict[tuple[str, str], CellRounds] = {}
-    by_cell: dict[str, list[CellResult]] = {}
-    for result in results:
-        if result.kind == StepKind.MEASURE.value:
-            by_cell.setdefault(result.cell, []).append(result)
+    by_cell = grouped((result.cell, result) for result in results if result.kind == StepKind.MEASURE.value)
     for cell in plan.cells:
         if cell.key in by_cell:
             found[(cell.layer, cell.workload.key)] = collect(cell.layer, cell.workload, by_cell[cell.key])

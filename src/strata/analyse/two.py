@@ -33,6 +33,7 @@ from strata.analyse.shift import gaps_of
 from strata.analyse.stats import below, holm, two_sided
 from strata.model.compared import CellCompared, Change, Shift
 from strata.model.estimate import Estimate
+from strata.model.groups import grouped
 from strata.model.percentiles import supported
 from strata.model.step_figures import StepFigures
 
@@ -49,11 +50,7 @@ _NUMBERS = attrgetter("ops", "iops", *SHIFTS.values())
 
 def by_cell(figures: Iterable[StepFigures]) -> dict[str, list[StepFigures]]:
     """The measuring steps of one run by cell, in the order of the plan."""
-    found: dict[str, list[StepFigures]] = {}
-    for one in figures:
-        if one.kind == "measure":
-            found.setdefault(one.cell, []).append(one)
-    return found
+    return grouped((one.cell, one) for one in figures if one.kind == "measure")
 
 
 class _Pair:

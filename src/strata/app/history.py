@@ -14,6 +14,7 @@ from strata.app.kept import opened
 from strata.errors import InconclusiveError, UsageError
 from strata.host.clock import now_unix_ns
 from strata.model.compared import EnvironmentField, Fairness
+from strata.model.groups import grouped
 from strata.model.history import CellHistory, ChangePoint, Gate, GateCell, GateOutcome, History, HistoryPoint
 from strata.model.remembered import Baseline, RunHead, SeriesName
 from strata.model.run import Run, RunStatus
@@ -135,11 +136,7 @@ def by_run(figures: Iterable[Sequence[StepFigures]]) -> dict[str, list[float]]:
     """The IOPS of each run by cell: the geometric mean over its rounds."""
     found: dict[str, list[float]] = {}
     for run in figures:
-        rounds: dict[str, list[float]] = {}
-        for step in run:
-            if step.kind == "measure":
-                rounds.setdefault(step.cell, []).append(step.iops)
-        for cell, iops in rounds.items():
+        for cell, iops in grouped((step.cell, step.iops) for step in run if step.kind == "measure").items():
             found.setdefault(cell, []).append(statistics.geometric_mean(iops))
     return found
 
@@ -203,10 +200,7 @@ def _history(store: Store, series: SeriesName, alpha: float, last: int | None) -
 
 def points_of(steps: Sequence[StepFigures]) -> tuple[HistoryPoint, ...]:
     """One point a run: geometric means over its measuring rounds."""
-    runs: dict[str, list[StepFigures]] = {}
-    for step in steps:
-        if step.kind == "measure":
-            runs.setdefault(step.run_id, []).append(step)
+    runs = grouped((step.run_id, step) for step in steps if step.kind == "measure")
     return tuple(
         HistoryPoint(
             run=run,

@@ -30,6 +30,7 @@ from strata.model.compared import EnvironmentField, Fairness
 from strata.model.endpoint import Endpoint
 from strata.model.experiment import Condition, Experiment, Tried
 from strata.model.finding import Diagnosis
+from strata.model.groups import grouped
 from strata.model.plan import Cell, Plan, Segment, Step
 from strata.model.remembered import Wanted
 from strata.model.result import IMPORTED, CellResult
@@ -180,9 +181,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _by_workload(found: Iterable[tuple[Workload, CellResult]]) -> dict[str, StageCell]:
-    several: dict[str, list[tuple[Workload, CellResult]]] = {}
-    for workload, result in found:
-        several.setdefault(workload.key, []).append((workload, result))
+    several = grouped((one[0].key, one) for one in found)
     return {key: StageCell(of[0][0], tuple(r for _, r in of)) for key, of in several.items()}
 
 

@@ -44,13 +44,13 @@ def judged(case: Case, cause: Cause, words: Words, unknown: Unknown = lambda _: 
         if own.slow:
             one = _opinion(case, own, own.limit(cause), words)
             why = None if one.holds is False else unknown(own)
-            yield one if why is None else Opinion(cause, None, why[0], missing=(why[1],), layer=one.layer)
+            yield one if why is None else Opinion(None, why[0], missing=(why[1],), layer=one.layer)
 
 
 def _opinion(case: Case, own: GroundLayer, limit: Limit, words: Words) -> Opinion:
     layer = own.station.layer.name
     if why := _elsewhere(case, own):
-        return Opinion(limit.cause, False, why, layer=layer)
+        return Opinion(False, why, layer=layer)
     if not limit.acceptable:
         return _refuted(own, limit)
     best = own.limits[0] is limit
@@ -59,7 +59,6 @@ def _opinion(case: Case, own: GroundLayer, limit: Limit, words: Words) -> Opinio
     missing = (f"idle CPUs: they are {units.percent(busy, 2)} busy in those workloads",) if unsure else ()
     said = words(own, limit)
     return Opinion(
-        limit.cause,
         holds=True if best and not missing else None,
         because=""
         if best
@@ -116,13 +115,13 @@ def _refuted(own: GroundLayer, limit: Limit) -> Opinion:
     layer = own.station.layer.name
     known = [h for h in own.cells if h.key in limit.rows]
     if not known:
-        return Opinion(limit.cause, False, "too little is specified for the layer", layer=layer)
+        return Opinion(False, "too little is specified for the layer", layer=layer)
     worst = max(known, key=lambda h: abs(limit.residual[h.key]))
     low, high = limit.rows[worst.key]
     wanted = high if limit.residual[worst.key] < 0 else low
     because = f"it predicts {units.count(wanted)} IOPS, not {units.count(worst.measured)}"
     where = f"at {worst.cell.workload.label}"
-    return Opinion(limit.cause, False, because, detail=where, strength=limit.explained, layer=layer)
+    return Opinion(False, because, detail=where, strength=limit.explained, layer=layer)
 
 
 def alone(own: GroundLayer) -> ReferenceComparison | None:

@@ -25,7 +25,7 @@ def best(
     """Of the first finding that an experiment can still tell more of; None where there is none in time."""
     done = {t.experiment.name for t in case.tried} | {e.name for e in refused}
     asked = [(n.finding.layer, n.standing) for n in named if not _settled(case, n.finding.layer, n)]
-    full = Opinion(Cause.MEDIUM, True, "", layer=medium.bottom(case.stack).name)
+    full = Opinion(cause=Cause.MEDIUM, layer=medium.bottom(case.stack).name)
     asked += [(o.layer, (o, full)) for o in suspected(case)]
     if not named and not fate(full.layer, full.cause.value, case.tried).telling:
         asked.append((full.layer, (full,)))

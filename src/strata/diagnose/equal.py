@@ -17,6 +17,7 @@ from strata.diagnose.evidence import differential
 from strata.model.analysis import Analysis, Comparison, Equivalence
 from strata.model.estimate import Estimate
 from strata.model.finding import Evidence
+from strata.model.groups import grouped
 
 MOST_TOLERANCE = 0.4
 """With a wider noise floor no single workload says anything, and a mean of such workloads is no mean of alike ones."""
@@ -35,10 +36,7 @@ class InconclusivePair:
 
 def pairs(analysis: Analysis) -> dict[tuple[str, str], list[Comparison]]:
     """Comparisons by (layer, below)."""
-    found: dict[tuple[str, str], list[Comparison]] = {}
-    for one in analysis.comparisons:
-        found.setdefault((one.layer, one.below), []).append(one)
-    return found
+    return grouped(((one.layer, one.below), one) for one in analysis.comparisons)
 
 
 def doubts(analysis: Analysis) -> tuple[InconclusivePair, ...]:

@@ -32,9 +32,7 @@ from strata.diagnose.case import Pair
 from strata.diagnose.evidence import operational
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion, Weight
-from strata.model.finding import Cause
 
-CAUSE = Cause.WIRE_BANDWIDTH
 LEAST_COVER, BELOW = 0.6, 0.5
 
 
@@ -57,7 +55,6 @@ def judge_pair(pair: Pair) -> Opinion | None:
         binding=frozenset(p.key for p in full),
     )
     return Opinion(
-        CAUSE,
         weight=Weight.SHOWN,
         model=limit,
         title=f"{met.wire.name} is limited to {rate}",

@@ -119,7 +119,7 @@ def _of_no_known_cause(case: Case, opinions: Sequence[Opinion], named: set[str])
 
 def by_themselves(case: Case) -> list[Opinion]:
     """What layers show by themselves or against their reference, as experiments left it."""
-    own = [o for r in rules() if r.judge is not None for o in r.judge(case)]
+    own = [replace(o, cause=r.cause) for r in rules() if r.judge is not None for o in r.judge(case)]
     return [after(o, o.layer, case.tried) for o in own]
 
 
@@ -187,8 +187,9 @@ def _with_what_is_left(pair: Pair, found: list[NamedFinding]) -> tuple[NamedFind
 def _opinions(pair: Pair, own: Sequence[Opinion]) -> list[Opinion]:
     """Of every rule about this pair, and of what the layer shows by itself where that is about its slow cells."""
     slow, layer = {p.key for p in pair.view.affected}, pair.view.layer.name
-    asked = [r.judge_pair(pair) for r in rules() if r.judge_pair is not None and r.cause is not Cause.UNEXPLAINED]
-    judged = [after(_held(pair, o), layer, pair.case.tried) for o in asked if o is not None]
+    asked = [(r, r.judge_pair(pair)) for r in rules() if r.judge_pair is not None and r.cause is not Cause.UNEXPLAINED]
+    held = [_held(pair, replace(o, cause=r.cause)) for r, o in asked if o is not None]
+    judged = [after(o, layer, pair.case.tried) for o in held]
     return judged + [o for o in own if o.layer == layer and o.cells & slow]
 
 

@@ -14,7 +14,7 @@ from strata.diagnose.models import Fit, LimitKind, predict
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.rows import Predicted
 from strata.diagnose.view import Point, View
-from strata.model.finding import Cause, Evidence
+from strata.model.finding import Evidence
 
 LITTLE_SLACK = 0.2
 HEADROOM = 0.75
@@ -108,7 +108,7 @@ def waits_above(view: View, points: Sequence[Point]) -> tuple[Evidence, ...]:
     return tuple(e for e in found if e is not None)
 
 
-def refuted(cause: Cause, pair: Pair, shape: LimitKind) -> Opinion:
+def refuted(pair: Pair, shape: LimitKind) -> Opinion:
     """What the best limit of this shape would have made of the cell that fits it least; the cell is the detail."""
     view, found = pair.view, pair.shape(shape)
     worst = max(view.points, key=lambda p: abs(found.residual[p.key]))
@@ -117,9 +117,9 @@ def refuted(cause: Cause, pair: Pair, shape: LimitKind) -> Opinion:
     wanted = float(high[0]) if worst.x > high[0] else float(low[0])
     limit = parameter(found)
     if abs(found.residual[worst.key]) < 2:
-        return Opinion(cause, False, f"{limit} explains the figures no better", strength=found.explained)
+        return Opinion(False, f"{limit} explains the figures no better", strength=found.explained)
     because = f"{limit} predicts {units.count(wanted)} IOPS, not {units.count(worst.x)}"
-    return Opinion(cause, False, because, detail=f"at {worst.workload.label}", strength=found.explained)
+    return Opinion(False, because, detail=f"at {worst.workload.label}", strength=found.explained)
 
 
 def parameter(found: Fit) -> str:
@@ -133,7 +133,6 @@ def parameter(found: Fit) -> str:
 
 
 def shown(
-    cause: Cause,
     view: View,
     points: Collection[Point],
     seen: str,
@@ -147,7 +146,6 @@ def shown(
     ``rows``: what the cause predicts of them; ``held_up``: with the operational laws; ``said``: as in `Opinion`.
     """
     return Opinion(
-        cause,
         weight=Weight.SHOWN,
         cells=frozenset(p.key for p in points),
         rows=tuple(f.row(view) for f in rows),
@@ -160,9 +158,7 @@ def shown(
     )
 
 
-def fitted(
-    cause: Cause, pair: Pair, found: Fit, points: Collection[Point], explains: str, *more: Evidence, **said: Any
-) -> Opinion:
+def fitted(pair: Pair, found: Fit, points: Collection[Point], explains: str, *more: Evidence, **said: Any) -> Opinion:
     """What the shape of the losses suggests: one limit that ``explains`` them, shown by these workloads.
 
     ``more``: other evidence; ``said``: as in `Opinion`.
@@ -176,4 +172,4 @@ def fitted(
         *waits_above(view, view.affected),
     )
     given: dict[str, Any] = {"cells": found.binding | near, "strength": found.explained}
-    return Opinion(cause, model=found, evidence=evidence, **(given | said))
+    return Opinion(model=found, evidence=evidence, **(given | said))

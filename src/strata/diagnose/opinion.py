@@ -39,7 +39,6 @@ class Opinion:
     what is left over the layer's workloads (0.7: half). Of a pair both are the pair's.
     """
 
-    cause: Cause
     holds: bool | None = True
     because: str = ""
     title: str = ""
@@ -57,6 +56,8 @@ class Opinion:
     model: Fit | None = None
     adds: bool = False
     detail: str = ""
+    cause: Cause = Cause.NONE
+    """Of a rule's opinion it is the rule's own, put in where all are asked."""
 
 
 def ruled_out(opinions: Iterable[Opinion]) -> list[RuledOut]:

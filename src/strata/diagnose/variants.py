@@ -165,4 +165,4 @@ def _rival(point: Point, opinion: Opinion) -> Opinion:
     cause = next(n for n in names if n is not opinion.cause)
     keys = frozenset({point.key})
     model = Fit(shape, LimitDirection.BOTH, parameter, 0.0, 0.0, 0.0, 1.0, 0.0, keys, {})
-    return Opinion(cause, None, "", layer=opinion.layer, model=model, cells=keys)
+    return Opinion(None, layer=opinion.layer, model=model, cells=keys, cause=cause)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from strata.host.proc import Sys
+from strata.model.groups import grouped
 
 _HOME = "/sys/devices/system/cpu"
 
@@ -24,10 +25,8 @@ def topology(sys: Sys) -> dict[str, Any]:
         found["threads_per_core"] = max(known.count(place) for place in set(known))
     active = sys.int(f"{_HOME}/smt/active")
     found |= {"smt": None if active is None else active == 1, "smt_control": sys.text(f"{_HOME}/smt/control")}
-    governors: dict[str, list[int]] = {}
-    for number in places:
-        if governor := sys.text(f"{_HOME}/cpu{number}/cpufreq/scaling_governor"):
-            governors.setdefault(governor, []).append(number)
+    said = ((sys.text(f"{_HOME}/cpu{number}/cpufreq/scaling_governor"), number) for number in places)
+    governors = grouped((governor, number) for governor, number in said if governor)
     found["governors"] = {governor: ranges(numbers) for governor, numbers in sorted(governors.items())}
     return found | {"governor": ", ".join(sorted(governors)) or None}
 

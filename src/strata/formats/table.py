@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from strata.errors import UsageError
 from strata.model.figures import KINDS, LARGEST, SETTINGS, Dimension, Figure, Role, Rounding, Row, Table, readings
+from strata.model.groups import grouped
 
 _HEADING = re.compile(r"^(?P<key>[a-z_]+(?:\.[a-z0-9_.]+)?)\s*(?:\[(?P<unit>[^\],]*)(?:,\s*(?P<rounding>\w+))?\])?$")
 _NUMBER = re.compile(
@@ -165,10 +166,7 @@ LABELS = frozenset({
 def _results_not_read(rows: list[Row], chosen: Mapping[str, str]) -> set[str]:
     """Columns of numbers that are neither figures nor labels, and more of them than not different from row to row: a
     setting comes again."""
-    cells: dict[str, list[str]] = {}
-    for row in rows:
-        for heading, word in row.words.items():
-            cells.setdefault(heading, []).append(word)
+    cells = grouped(told for row in rows for told in row.words.items())
     return {
         heading
         for heading, found in cells.items()
@@ -190,10 +188,7 @@ def _without(row: Row, aside: set[str]) -> Row:
 
 def numbers_not_read(table: Table) -> tuple[str, ...]:
     """The columns of which every cell is a number and that were taken for labels: no law was asked of them."""
-    cells: dict[str, list[str]] = {}
-    for row in table.rows:
-        for heading, word in (*row.words.items(), *row.unread.items()):
-            cells.setdefault(heading, []).append(word)
+    cells = grouped(told for row in table.rows for told in (*row.words.items(), *row.unread.items()))
     return tuple(h for h, words in cells.items() if all(map(_number, words)))
 
 

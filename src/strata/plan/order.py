@@ -18,16 +18,14 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+from strata.model.groups import grouped
 from strata.model.plan import Cell, Step
 
 
 def interleave(cells: Sequence[Cell], rounds: int, seed: int) -> tuple[Step, ...]:
     """Every unskipped cell once in each of ``rounds`` rounds (counted from 0)."""
     rng = random.Random(seed)
-    blocks: dict[str, list[Cell]] = {}
-    for cell in cells:
-        if cell.skip is None:
-            blocks.setdefault(cell.workload.key, []).append(cell)
+    blocks = grouped((cell.workload.key, cell) for cell in cells if cell.skip is None)
     steps: list[Step] = []
     for number in range(rounds):
         for key in _block_order(blocks, rng):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from strata.host.cgroups import groups
 from strata.host.proc import Sys
+from strata.model.groups import grouped
 
 _STRANGERS = frozenset({"user.slice", "init.scope"})
 """Groups of a service manager in which programs are together that have nothing to do with each other."""
@@ -114,9 +115,7 @@ class Processes:
         self._looked_s, self._given = now, given
         for pid in there - self._known.keys():
             self.know(pid)
-        self._children = {}
-        for pid, (parent, _, _) in self._known.items():
-            self._children.setdefault(parent, []).append(pid)
+        self._children = grouped((parent, pid) for pid, (parent, _, _) in self._known.items())
 
     def name(self, pid: int) -> str:
         """The kernel's name of it (15 characters)."""

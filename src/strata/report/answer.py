@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from strata.model.experiment import Experiment
 from strata.model.finding import Diagnosis, Finding, RuledOut, Verdict, VerdictKind
+from strata.model.groups import grouped
 from strata.report import words
 
 _METRICS = {"iops": "", "ratio": "", "mean_ns": "a mean time of "}
@@ -60,9 +61,7 @@ def predicted(experiment: Experiment) -> str:
 
 def ruled_out(some: Iterable[RuledOut]) -> tuple[tuple[str, RuledOut], ...]:
     """(causes, what speaks against them): causes that one observation excludes stand together."""
-    groups: dict[str, list[RuledOut]] = {}
-    for item in some:
-        groups.setdefault(item.whole, []).append(item)
+    groups = grouped((item.whole, item) for item in some)
     return tuple((", ".join(item.cause.words for item in alike), alike[0]) for alike in groups.values())
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from strata.model.analysis import SAMPLES, Check
+from strata.model.groups import grouped
 from strata.model.run import Report
 from strata.report import figures
 
@@ -22,9 +23,8 @@ class CheckLine:
 
 def check_lines(report: Report) -> tuple[CheckLine, ...]:
     """The impossible first, then in the order the laws are asked."""
-    groups: dict[tuple[bool, str], list[Check]] = {}
-    for check in sorted(report.analysis.checks, key=lambda c: not c.impossible):
-        groups.setdefault((check.impossible, check.kind), []).append(check)
+    ordered = sorted(report.analysis.checks, key=lambda c: not c.impossible)
+    groups = grouped(((check.impossible, check.kind), check) for check in ordered)
     cells = len(report.analysis.cells)
     return tuple(
         CheckLine(impossible, some[0].title, _text(some, cells), tuple(map(told, some)) if len(some) > 1 else ())

@@ -8,6 +8,7 @@ from strata import units
 from strata.model.analysis import CellSummary
 from strata.model.ends import CycleCost, LatencySplit
 from strata.model.estimate import Estimate
+from strata.model.groups import grouped
 from strata.report import figures
 from strata.report.text_layout import clean
 
@@ -19,9 +20,8 @@ def at(node: str | None) -> str:
 
 def flows_line(s: CellSummary) -> str:
     """All places in a row, each with its directions: ``device vda write 1.00 · wire lo rx 1.02, tx 1.02``."""
-    places: dict[str, list[str]] = {}
-    for flow in s.flows:
-        places.setdefault(f"{flow.place}{at(flow.node)}", []).append(f"{flow.direction} {figures.ratio(flow.per_byte)}")
+    told = ((f"{f.place}{at(f.node)}", f"{f.direction} {figures.ratio(f.per_byte)}") for f in s.flows)
+    places = grouped(told)
     return clean(" · ".join(f"{place} {', '.join(parts)}" for place, parts in places.items()))
 
 

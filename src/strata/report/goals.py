@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from strata.model.groups import grouped
 from strata.model.profile import GoalOutcome, GoalResult
 from strata.model.run import Report
 from strata.report import figures
@@ -23,9 +24,7 @@ def title(report: Report) -> str:
 
 def rows(report: Report) -> list[tuple[str, list[GoalResult]]]:
     """Each goal with the results of all layers, in the order of the profile."""
-    found: dict[tuple[str, str], list[GoalResult]] = {}
-    for result in report.analysis.goals:
-        found.setdefault((result.workload, result.goal.words), []).append(result)
+    found = grouped(((result.workload, result.goal.words), result) for result in report.analysis.goals)
     return [(f"{workload}: {goal}", results) for (workload, goal), results in found.items()]
 
 

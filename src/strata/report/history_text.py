@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strata import units
+from strata.model.groups import grouped
 from strata.model.history import CellHistory, ChangePoint, History
 from strata.model.remembered import Baseline
 from strata.report import figures
@@ -84,9 +85,7 @@ def _one(cell: CellHistory, width: int, paint: Paint) -> list[str]:
 
 def _many(cells: Sequence[CellHistory], width: int, paint: Paint) -> list[str]:
     """A heading for each layer at each place: cells of the same name elsewhere are other cells."""
-    places: dict[str, list[CellHistory]] = {}
-    for c in cells:
-        places.setdefault(f"{c.layer} · {c.identity}", []).append(c)
+    places = grouped((f"{c.layer} · {c.identity}", c) for c in cells)
     spark = 16 if width < 120 else 40
     rows = [
         (

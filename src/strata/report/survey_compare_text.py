@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from strata.model.groups import grouped
 from strata.model.survey_compared import Agreement, ComparedSurveys, SurveyField
 from strata.report import figures
 from strata.report.markdown import escape, folded, gfm
@@ -27,9 +28,8 @@ def headline(compared: ComparedSurveys) -> str:
 
 def by_value(compared: ComparedSurveys, one: SurveyField) -> list[tuple[str, list[str]]]:
     """The values, the most frequent first, each with the names of its nodes."""
-    found: dict[str, list[str]] = {}
-    for node, value in zip(compared.nodes, one.values, strict=True):
-        found.setdefault(NONE if value is None else value, []).append(node.name)
+    both = zip(compared.nodes, one.values, strict=True)
+    found = grouped((NONE if value is None else value, node.name) for node, value in both)
     return sorted(found.items(), key=lambda item: -len(item[1]))
 
 

@@ -47,7 +47,7 @@ def measured_of(stack: Stack) -> Analysis:
 
 def standing(*causes: Cause, layer: str = "share", **more: object) -> tuple[Opinion, ...]:
     return tuple(
-        Opinion(cause, True, "", weight=Weight.SHOWN, layer=layer, cells=ALL, **more)  # type: ignore[arg-type]
+        Opinion(weight=Weight.SHOWN, layer=layer, cells=ALL, cause=cause, **more)  # type: ignore[arg-type]
         for cause in causes
     )
 
@@ -293,7 +293,7 @@ def test_what_two_causes_predict_alike_confirms_neither_until_one_of_them_falls(
     second = made.model_copy(update={"prediction": pair[0], "predictions": pair})
     two = after_it(second, 1.0, measured_of(PLAIN))
     assert fate("share", "stalls", (one, two)).telling
-    assert after(Opinion(Cause.SPLITS, True, ""), "share", (one, two)).holds is False
+    assert after(Opinion(cause=Cause.SPLITS), "share", (one, two)).holds is False
 
 
 def test_the_worth_is_what_is_expected_to_fall_over_all_pairs() -> None:
@@ -307,7 +307,7 @@ def test_the_worth_is_what_is_expected_to_fall_over_all_pairs() -> None:
     assert worth(every, three) == pytest.approx(2 / 3)
     # Not only favourite against others: two of three pairs are told, whichever they are.
     assert worth(favourite, three) == pytest.approx(worth(others, three)) == pytest.approx(4 / 9)
-    unlikely = Opinion(Cause.QUOTA, None, "", layer="share")
+    unlikely = Opinion(None, layer="share", cause=Cause.QUOTA)
     assert worth(others, (stalls, splits, unlikely)) < worth(others, three), "a cause that hardly stands is worth less"
 
 
@@ -335,7 +335,7 @@ def test_what_is_full_hides_a_slower_far_end_and_a_time_of_its_own_adds_to_it(
     model = Fit(LimitKind.DELAY, LimitDirection.BOTH, 5e-3, 0.0, 0.0, 0.0, 1.0, 0.0, frozenset(), {})
     cells = frozenset({"randread-8KiB-qd8"})
     full, alone = (
-        Opinion(cause, True, "", layer="share", cells=cells, model=fit)
+        Opinion(layer="share", cells=cells, model=fit, cause=cause)
         for cause, fit in ((Cause.PROCESSORS, None), (Cause.WIRE_LATENCY, model))
     )
     made = proposed("slow-down", (full, alone), OURS, shared(1e-3, 0.0))

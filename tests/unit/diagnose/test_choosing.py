@@ -34,7 +34,7 @@ def standing(case: Case, first: Cause) -> tuple[Opinion, ...]:
     (pair,) = case.pairs
     cells = frozenset(p.key for p in pair.view.affected)
     found = [
-        Opinion(cause, True, "", layer="path", cells=cells, model=fit(pair.view, shape, LimitDirection.BOTH))
+        Opinion(layer="path", cells=cells, model=fit(pair.view, shape, LimitDirection.BOTH), cause=cause)
         for shape, cause in SHAPES.items()
     ]
     return tuple(sorted(found, key=lambda o: o.cause is not first))
@@ -113,7 +113,7 @@ def test_an_experiment_made_for_another_cause_refutes_nothing_that_a_counter_sho
     """As seen on a machine of two cores: two threads on the file system cost CPU time, and fell with it."""
     told = Prediction(metric="ratio", low=0.8, high=1.25, unit="ratio", layer="share", cause="processors", idle=True)
     other = told.model_copy(update={"low": 0.2, "high": 0.75, "cause": "reordering", "idle": False})
-    stands = Opinion(Cause.PROCESSORS, True, "", weight=Weight.SHOWN, layer="share")
+    stands = Opinion(weight=Weight.SHOWN, layer="share", cause=Cause.PROCESSORS)
     suggested = replace(stands, weight=Weight.SUGGESTED)
     analysis = SCENES["slow-wire"].analysis(seed=1, sd=0.03)
     reference = analysis.cells[0]

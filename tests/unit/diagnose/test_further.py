@@ -68,7 +68,7 @@ def test_what_a_counter_shows_at_another_layer_is_told_of_however_little_of_the_
 ) -> None:
     analysis, first, second = pair()
     finding = second.finding.model_copy(update={"confidence": sure, "layer": layer})
-    shown = Opinion(second.finding.cause, weight=Weight.SHOWN)
+    shown = Opinion(weight=Weight.SHOWN, cause=second.finding.cause)
     assert len(worth_saying(busy(analysis, 0.3), [first, replace(second, finding=finding, standing=(shown,))])) == kept
     suggested = replace(shown, weight=Weight.SUGGESTED)
     assert len(worth_saying(busy(analysis, 0.3), [first, replace(second, finding=finding, standing=(suggested,))])) == 1

@@ -89,10 +89,10 @@ def test_the_gain_is_of_what_the_finding_explains_and_never_of_what_is_not_known
 
 def test_what_was_ruled_out_comes_the_nearest_first() -> None:
     some = [
-        Opinion(Cause.WIRE_LOSS, False, "far", strength=0.02),
-        Opinion(Cause.IOPS_CAP, False, "near", detail="at depth 8", strength=0.7),
-        Opinion(Cause.PROCESSORS, True, "", strength=1.0),
-        Opinion(Cause.QUOTA, None, "not seen"),
+        Opinion(False, "far", strength=0.02, cause=Cause.WIRE_LOSS),
+        Opinion(False, "near", detail="at depth 8", strength=0.7, cause=Cause.IOPS_CAP),
+        Opinion(strength=1.0, cause=Cause.PROCESSORS),
+        Opinion(None, "not seen", cause=Cause.QUOTA),
     ]
     assert [(r.cause, r.whole) for r in ruled_out(some)] == [
         (Cause.IOPS_CAP, "near; at depth 8"),

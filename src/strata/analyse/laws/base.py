@@ -9,6 +9,7 @@ from typing import Any
 from strata.analyse.rounds import CellRounds
 from strata.model.analysis import CellSummary, Comparison, Generator, NoiseFloor
 from strata.model.figures import Figure, Flag, Role, Row, Table
+from strata.model.groups import grouped
 from strata.model.plan import Plan
 from strata.model.run import DataSet
 
@@ -125,10 +126,7 @@ def given(table: Table) -> Iterator[Row]:
 
 def groups(rows: Iterable[Row], *leave_out: str) -> dict[tuple[tuple[str, str], ...], list[Row]]:
     """Rows whose labels differ only in those left out."""
-    found: dict[tuple[tuple[str, str], ...], list[Row]] = {}
-    for row in rows:
-        found.setdefault(row.like(*leave_out), []).append(row)
-    return found
+    return grouped((row.like(*leave_out), row) for row in rows)
 
 
 def overlap(a: Interval, b: Interval, slack: float = 1e-9) -> bool:

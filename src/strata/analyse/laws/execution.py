@@ -20,6 +20,7 @@ from __future__ import annotations
 from strata import units
 from strata.analyse.laws.base import Answers, flag, overlap
 from strata.model.figures import Dimension, Figure, Role, Row, Table
+from strata.model.groups import grouped
 
 NAME, TITLE, ORDER = "execution", "planned and executed", 120
 SAYS = "the run differs from its plan"
@@ -33,9 +34,7 @@ def check(table: Table) -> Answers:
     """Rows that were run otherwise than planned, then settings that no plan has."""
     planned, measured = table.of(Role.PLANNED), table.of(Role.MEASURED)
     paired = {r.words["test"] for r in planned if "test" in r.words}
-    run: dict[str, list[Row]] = {}
-    for row in measured:
-        run.setdefault(row.words.get("test", ""), []).append(row)
+    run = grouped((row.words.get("test", ""), row) for row in measured)
     for plan in planned:
         for row in run.get(plan.words["test"], []) if "test" in plan.words else []:
             yield from _against(plan, row)

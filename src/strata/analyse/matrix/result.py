@@ -12,6 +12,7 @@ from strata.analyse.visit import Visit, visit_of
 from strata.model import histogram
 from strata.model.analysis import Generator
 from strata.model.estimate import Estimate
+from strata.model.groups import grouped
 from strata.model.matrix import Given, MatrixAsk, MatrixCell
 from strata.model.noise import PooledNoise
 from strata.model.percentiles import supported
@@ -50,9 +51,7 @@ def cells_of(
     """Every cell of the plan in its order, and the noise its interval is made with."""
     visits = visits_of(plan, results)
     noise = pooled(visits, earlier)
-    by_cell: dict[str, list[CellResult]] = {}
-    for r in results:
-        by_cell.setdefault(r.cell, []).append(r)
+    by_cell = grouped((r.cell, r) for r in results)
     table: tuple[Filled, ...] = ()
     if noise is not None:
         table = table_of(spots_of(plan), visits, noise)[0]

@@ -21,6 +21,7 @@ import numpy as np
 from strata.analyse.pooled import BOUND, CellNoise, cell_noise, correlation, excess_of, moderated
 from strata.analyse.series.longrun import Floats
 from strata.analyse.visit import Visit
+from strata.model.groups import grouped
 from strata.model.noise import PooledNoise
 
 GRID = np.geomspace(2e-4, 0.4, 39)
@@ -56,9 +57,7 @@ class Starts:
 
 def plausible(visits: Sequence[Visit], noise: PooledNoise, known: PooledNoise | None) -> Starts:
     """Of a run's visits so far. ``noise`` is what is pooled of them, ``known`` what earlier runs showed."""
-    by_cell: dict[int, list[Visit]] = {}
-    for v in visits:
-        by_cell.setdefault(v.cell, []).append(v)
+    by_cell = grouped((v.cell, v) for v in visits)
     _, stretch = correlation(visits)
     cost = 0.5 * (np.log(GRID / USUAL) / WIDE) ** 2
     if known is not None:

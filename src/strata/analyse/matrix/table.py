@@ -20,6 +20,7 @@ from strata.analyse.pooled import CellNoise, cell_noise, correlation, moderated
 from strata.analyse.series.longrun import Floats
 from strata.analyse.stats import PRIOR_DF, t_quantile
 from strata.analyse.visit import Visit
+from strata.model.groups import grouped
 from strata.model.noise import PooledNoise
 
 KINKS_MOST = 0.3
@@ -136,9 +137,7 @@ def table_of(
     spots: Sequence[Spot], visits: Sequence[Visit], noise: PooledNoise, theta: Theta | None = None
 ) -> tuple[tuple[Filled, ...], Theta]:
     """Every cell, and the hyperparameters by group (layer), for the next look at the same matrix."""
-    by_cell: dict[int, list[Visit]] = {}
-    for v in visits:
-        by_cell.setdefault(v.cell, []).append(v)
+    by_cell = grouped((v.cell, v) for v in visits)
     _, stretch = correlation(visits)
     cells = {i: c for i, some in by_cell.items() if (c := cell_noise(some, stretch)) is not None}
     between = by_place(spots, by_cell, cells, noise)

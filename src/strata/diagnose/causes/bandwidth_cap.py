@@ -58,12 +58,11 @@ def judge_pair(pair: Pair) -> Opinion | None:
     if view.wired:
         return None
     if pair.best is not found or not pair.acceptable(found):
-        return observe.refuted(CAUSE, pair, LimitKind.BANDWIDTH)
+        return observe.refuted(pair, LimitKind.BANDWIDTH)
     bound = [p for p in view.points if p.key in found.binding]
     rate = units.rate(found.parameter)
     where = "" if found.scope is LimitDirection.BOTH else f" for {found.scope.value}"
     return observe.fitted(
-        CAUSE,
         pair,
         found,
         bound,

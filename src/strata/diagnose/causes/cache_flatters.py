@@ -61,7 +61,6 @@ def _beyond(station: Station, above: list[ReferenceComparison], of: int, two: Gr
     alone = [_quick(layer, h) for h in above if h.depth == 1]
     hits = f" The cache answers about {units.percent(1 - two.share, 2)} of the reads." if two else ""
     return Opinion(
-        CAUSE,
         weight=Weight.SHOWN,
         title=f"a cache of {layer} answers: up to {times} times the medium's specification",
         explanation=f"{layer} is faster than its medium can be: {most.cell.workload.label} gives "
@@ -96,7 +95,6 @@ def _by_groups(station: Station, two: Groups) -> Opinion:
     quick, slow = units.duration(two.quick * 1e9), units.duration(two.slow * 1e9)
     seen = f"{hits} of the reads take {quick}, the others {slow}"
     return Opinion(
-        CAUSE,
         title=f"a cache answers {hits} of the reads of {layer}",
         explanation=f"{seen}: the figures are mostly those of the cache.",
         next_step=NEXT_STEP,

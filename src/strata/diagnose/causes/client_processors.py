@@ -42,14 +42,12 @@ def judge_pair(pair: Pair) -> Opinion | None:
     if cover is None:
         most = max(w.own / p.n for p, w in seen)
         return Opinion(
-            CAUSE,
             False,
             f"its threads wait for a CPU for at most {units.percent(most, 2)} of the time",
             strength=most,
         )
     own = max(w.own for _, w in seen)
     return observe.shown(
-        CAUSE,
         view,
         [f.point for f in found],
         f"in {len(found)} of {len(slow)} slow workloads the client's threads wait for a CPU "

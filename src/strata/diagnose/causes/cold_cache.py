@@ -67,7 +67,6 @@ def judge(case: Case) -> Iterator[Opinion]:
         warm = any(h.ratio_log < -GAIN for h in held(station, known(case, station)))
         now = two.share * two.slow + (1 - two.share) * two.quick
         yield Opinion(
-            CAUSE,
             title=f"a cache answers only {hits} of the reads of {layer}",
             explanation=f"{hits} of the reads take {quick}, the others {slow}: most of the data read is not in the "
             "cache.",
@@ -112,7 +111,6 @@ def lost(case: Case, station: Station) -> Opinion | None:
     worst = min(slower, key=lambda r: r.ratio.value)
     times, then = units.significant(1 / worst.ratio.value, 2), units.count(worst.iops.value)
     return Opinion(
-        CAUSE,
         title=f"the cache that answered the reads of {layer} is cold",
         explanation=f"Reads take up to {times} times as long as in the earlier run, durable writes take as long as "
         "before: the medium is unchanged, and a cache in front of it no longer holds the data.",

@@ -70,12 +70,11 @@ def _missed(station: Station) -> Opinion | None:
     full = [c for c in reads if min(b or 0.0 for b in busy[c.workload.key]) >= IN_USE]
     random = [c for c in full if c.workload.rw.random]
     if not random:
-        return Opinion(CAUSE, False, "the existing members are not fully busy", layer=station.layer.name)
+        return Opinion(False, "the existing members are not fully busy", layer=station.layer.name)
     layer, gain = station.layer.name, should / there
     most = max(random, key=lambda c: c.iops.value)
     names, each = ", ".join(most.carriers), units.count(most.iops.value / there)
     return Opinion(
-        CAUSE,
         weight=Weight.SHOWN,
         title=f"the data of {layer} is on {there} of {should} members",
         explanation=f"It is on {names}, and each of these is busy all the time ({most.workload.label}); according to "
@@ -123,7 +122,6 @@ def _opinion(station: Station, cells: tuple[Shares, ...]) -> Opinion:
         [worst.cell],
     )
     return Opinion(
-        CAUSE,
         weight=Weight.SHOWN,
         title=f"the data of {layer} is on {units.significant(used, 2)} of {of} members",
         explanation=f"Random reads are spread unevenly over the members: {told} ({worst.cell.workload.label}).",

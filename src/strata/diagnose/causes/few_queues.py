@@ -63,7 +63,6 @@ def judge_pair(pair: Pair) -> Opinion | None:
     few, many = view.layer.target.connections, other.target.connections
     name = view.layer.name
     return Opinion(
-        CAUSE,
         weight=Weight.SHOWN,
         title=f"{name} uses {few} connection{'s' * (few > 1)} where {many} give {times}",
         explanation=f"The same path with {many} connections ({other.name}) gives {times} in {len(won)} of "

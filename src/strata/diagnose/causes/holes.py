@@ -58,7 +58,6 @@ def judge(case: Case) -> Iterator[Opinion]:
 def _opinion(station: Station, keys: list[str], share: float) -> Opinion:
     name, missing = station.layer.name, units.percent(1 - share, 2)
     return Opinion(
-        CAUSE,
         title=f"{missing} of the data was never written",
         explanation=f"The device read {units.significant(share, 2)} bytes for each byte requested, the same at every "
         f"depth: {name} answers the rest without the device.",

@@ -77,7 +77,6 @@ def _opinion(case: Case, station: Station, hot: list[tuple[CellSummary, float]],
     )
     if should is None or not compared:
         return Opinion(
-            CAUSE,
             weight=Weight.SHOWN,
             title=f"{layer} is hot and throttles itself",
             explanation="What that costs is not known: neither a specification nor an earlier run says what the device "
@@ -90,7 +89,7 @@ def _opinion(case: Case, station: Station, hot: list[tuple[CellSummary, float]],
             layer=layer,
         )
     if not slow:
-        return Opinion(CAUSE, False, f"it gives as much as in {should.source} while it throttles", layer=layer)
+        return Opinion(False, f"it gives as much as in {should.source} while it throttles", layer=layer)
     worst = min(slow, key=lambda h: h.ratio_log)
     compared_with = differential(
         f"{worst.cell.workload.label}: {units.count(worst.measured)} IOPS, {units.count(worst.promised)} by "
@@ -98,7 +97,6 @@ def _opinion(case: Case, station: Station, hot: list[tuple[CellSummary, float]],
         [h.cell for h in slow],
     )
     return Opinion(
-        CAUSE,
         weight=Weight.SHOWN,
         title=f"{layer} is hot and throttles itself",
         explanation=f"The device reduced its own speed to cool down in {len(hot)} of {looked} workloads, and gives "

@@ -64,19 +64,18 @@ def judge_pair(pair: Pair) -> Opinion:
     """At the far end of a layer, or on the layer itself where it has none."""
     view, found = pair.view, pair.shape(LimitKind.CAP)
     if pair.best is not found or not pair.acceptable(found):
-        return observe.refuted(CAUSE, pair, LimitKind.CAP)
+        return observe.refuted(pair, LimitKind.CAP)
     bound = [p for p in view.points if p.key in found.binding]
     if all(p.workload.durable for p in bound):
         # Seen live: a server that makes one group of writes durable after the other gave one rate for all sizes.
         same = f"all {len(bound)} wait until they are durable; commits that are processed one by one look the same"
-        return Opinion(CAUSE, False, same)
+        return Opinion(False, same)
     cap = f"{units.count(found.parameter)} IOPS"
     where = "" if found.scope is LimitDirection.BOTH else f" for {found.scope.value}"
     free = [p for p in view.points if p.key not in found.binding]
     under = f" Workloads that need fewer IOPS lose nothing ({free[0].workload.label})." if free else ""
     end = "the remote end" if view.wired else "the layer"
     return observe.fitted(
-        CAUSE,
         pair,
         found,
         bound,
@@ -99,7 +98,6 @@ def judge(case: Case) -> Iterator[Opinion]:
     for station in grounds(case):
         if known(case, station) is None and (seen := by_shape(station.cells)) is not None:
             yield Opinion(
-                CAUSE,
                 None,
                 "a medium that takes the same time for large and small requests would look the same",
                 title=f"{station.layer.name} looks capped on IOPS",

@@ -72,7 +72,6 @@ def _held(case: Case, station: Station) -> Iterator[Opinion]:
         else "as many bytes as the disks accept"
     )
     yield Opinion(
-        CAUSE,
         weight=Weight.SHOWN,
         layer=station.layer.name,
         loss=math.log(sends / (sends - 1) if sends > 1 else 2.0) * len(full) / len(station.cells),

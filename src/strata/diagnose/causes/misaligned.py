@@ -72,7 +72,7 @@ def judge(case: Case) -> Iterator[Opinion]:
         return
     gain = measured(tried, Metric.RATIO) if tried is not None else None
     if gain is not None and (gain.low or gain.value) < GAINS:
-        yield Opinion(CAUSE, False, "shifted by one sector, the same workload gains nothing", layer=station.layer.name)
+        yield Opinion(False, "shifted by one sector, the same workload gains nothing", layer=station.layer.name)
         return
     pair = slow_writes(case)
     if gain is None and fact is None:
@@ -97,7 +97,6 @@ def judge(case: Case) -> Iterator[Opinion]:
     # A read touches one block more as well: what gains by a shift was slowed like it.
     slowed = [c for c in station.cells if c.workload.rw.writes or (gain is not None and c.workload.bs <= SMALL)]
     yield Opinion(
-        CAUSE,
         holds=True if gain is not None else None,
         because="" if gain is not None else "a cost of the misalignment is not shown",
         title="requests are not aligned to the blocks of the medium",

@@ -61,7 +61,6 @@ def _opinion(found: Neighbour) -> Opinion:
     layer, device = found.station.layer.name, found.cells[0].device
     requests, share = units.count(found.requests), units.percent(found.share, 2)
     return Opinion(
-        CAUSE,
         weight=Weight.SHOWN,
         title=f"another user of {device} moves {share} of its bytes",
         explanation=f"{device} serves {requests} requests per second from elsewhere, {share} of its bytes, and they "

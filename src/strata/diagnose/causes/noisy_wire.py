@@ -38,22 +38,21 @@ LEAST_COVER = 0.6
 def judge_pair(pair: Pair) -> Opinion:
     view, slow = pair.view, pair.view.affected
     if not view.wired:
-        return Opinion(CAUSE, False, "this layer has no wire")
+        return Opinion(False, "this layer has no wire")
     met = card.card_of(slow)
     if met is None:
-        return Opinion(CAUSE, None, "the bytes of its network cards were not counted")
+        return Opinion(None, "the bytes of its network cards were not counted")
     others = card.neighbour(view)
     if others is None:
         least = min(card.rate(p.lower, met.wire) for p in view.everything)
-        return Opinion(CAUSE, False, f"{met.wire.name} carries {units.rate(least)} while this layer is not measured")
+        return Opinion(False, f"{met.wire.name} carries {units.rate(least)} while this layer is not measured")
     full, _ = card.filled(slow, met.wire)
     cover = sum(p.loss for p in full) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
         why = f"{met.wire.name} is not saturated in workloads with {units.percent(1 - cover, 2)} of the loss"
-        return Opinion(CAUSE, False, why, strength=cover)
+        return Opinion(False, why, strength=cover)
     top = max(card.rate(p.upper, met.wire) for p in full)
     return observe.shown(
-        CAUSE,
         view,
         full,
         f"{met.wire.name} carries {units.rate(others.rate)} (median) while {view.below.name} is "

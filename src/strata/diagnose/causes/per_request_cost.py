@@ -61,7 +61,7 @@ def judge_pair(pair: Pair) -> Opinion:
         missing = ("the round-trip time of the layer's connections: without it, wire and layer cannot be separated",)
     elif trip is not None:
         if not serial and trip >= LEAST_SHARE * found.parameter:
-            return Opinion(CAUSE, False, f"{units.duration(trip * 1e9)} of the {time} are the wire's round trip")
+            return Opinion(False, f"{units.duration(trip * 1e9)} of the {time} are the wire's round trip")
         trips = (
             operational(
                 f"the wire's round trip is only {units.duration(trip * 1e9)} longer than below",
@@ -70,7 +70,6 @@ def judge_pair(pair: Pair) -> Opinion:
         )
     way = "one request at a time" if serial else "per request, at every depth"
     return observe.fitted(
-        CAUSE,
         pair,
         found,
         slow,
@@ -94,4 +93,4 @@ def judge_pair(pair: Pair) -> Opinion:
 
 def _refuted(pair: Pair) -> Opinion:
     better = min((pair.shape(LimitKind.DELAY), pair.shape(LimitKind.SERIAL)), key=lambda f: f.total)
-    return observe.refuted(CAUSE, pair, better.shape)
+    return observe.refuted(pair, better.shape)

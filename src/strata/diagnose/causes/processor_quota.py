@@ -43,18 +43,17 @@ def judge_pair(pair: Pair) -> Opinion:
     view, slow = pair.view, pair.view.affected
     known = [(p, q) for p in slow if (q := next((q for q in p.upper.resources.quotas if not q.own), None)) is not None]
     if not known:
-        return Opinion(CAUSE, None, "no visible process of the path has a CPU quota")
+        return Opinion(None, "no visible process of the path has a CPU quota")
     held = [(p, q) for p, q in known if q.share >= LEAST_HELD and _below(p, q) * MORE_THAN_BELOW <= q.share]
     cover = sum(p.loss for p, _ in held) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
         most = max((q for _, q in known), key=lambda q: q.share)
         why = f"the quota of {most.where} is used up in at most {units.percent(most.share, 2)} of its periods"
-        return Opinion(CAUSE, False, why, strength=most.share)
+        return Opinion(False, why, strength=most.share)
     points = [p for p, _ in held]
     share = float(np.median([q.share for _, q in held]))
     one = held[0][1]
     return observe.shown(
-        CAUSE,
         view,
         points,
         f"in {len(held)} of {len(slow)} slow workloads {one.where} is throttled in "

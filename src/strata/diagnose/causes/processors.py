@@ -98,7 +98,6 @@ def _waited_for(pair: Pair) -> Opinion | None:
     who = place(seen.server.name, seen.server.node)
     share = units.percent(seen.share(worst.point.n), 2)
     return observe.shown(
-        CAUSE,
         view,
         [f.point for f in mine],
         f"in {len(mine)} of {len(slow)} slow workloads servers wait for a CPU, which "
@@ -119,35 +118,32 @@ def _used_up(pair: Pair) -> Opinion:
     view, slow = pair.view, pair.view.affected
     shares = observe.busy(slow)
     if not shares:
-        return Opinion(CAUSE, None, "the CPUs were not read", missing=("CPU counters",))
+        return Opinion(None, "the CPUs were not read", missing=("CPU counters",))
     at_work = [p for p in slow if not _nobody_waits(p)]
     saturated = [p for p in at_work if full(p.upper) or (working(p) or 0) >= WORKING]
     cover = sum(p.loss for p in saturated) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
         low, high = min(shares), max(shares)
         text = units.percent(low, 2) if high - low < 0.02 else units.span(units.percent(low, 2), units.percent(high, 2))
-        return Opinion(CAUSE, False, f"they are {text} busy in the slow workloads", strength=high)
+        return Opinion(False, f"they are {text} busy in the slow workloads", strength=high)
     cells = view.analysis.cells
     quiet = min((c.cpu_busy for c in cells if c.cpu_busy is not None), default=1.0)
     everywhere = all(full(c) for c in cells if c.cpu_busy is not None)
     spent_there = sum(p.loss for p in at_work if (working(p) or 0) >= WORKING) / sum(p.loss for p in slow)
     if spent_there < LEAST_COVER and (quiet >= QUIET or everywhere):
         why = f"the CPUs were at least {units.percent(quiet, 2)} busy in every workload, also where nothing is slow"
-        return Opinion(CAUSE, None, why, missing=("an otherwise idle machine",))
+        return Opinion(None, why, missing=("an otherwise idle machine",))
     more = _more_than_below(saturated)
     if more is not None and more < MORE_THAN_BELOW:
         why = f"{view.below.name} keeps them as busy with the same workloads and is not slow"
-        return Opinion(CAUSE, False, why)
+        return Opinion(False, why)
     if (rate := _one_rate(slow)) is not None:
-        return Opinion(
-            CAUSE, False, f"{len(slow)} slow workloads of very different block sizes share {units.rate(rate)}"
-        )
+        return Opinion(False, f"{len(slow)} slow workloads of very different block sizes share {units.rate(rate)}")
     used = float(np.median([p.upper.cpu_busy or 0 for p in saturated]))
     top = float(np.median([max(p.upper.cpu_busy or 0, 0.9 * (p.upper.cpu_busiest or 0)) for p in saturated]))
     spent = float(np.median([working(p) or 0 for p in saturated]))
     used_up = used >= FULL
     return Opinion(
-        CAUSE,
         weight=Weight.SHOWN,
         title=f"the CPUs are {units.percent(used, 2)} busy"
         if used_up

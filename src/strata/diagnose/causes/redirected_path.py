@@ -46,15 +46,14 @@ def judge_pair(pair: Pair) -> Opinion:
     here = crossing.reads(p.upper for p in view.everything)
     there = crossing.reads(p.lower for p in view.everything)
     if here is None or there is None:
-        return Opinion(CAUSE, None, "the bytes on the wires of its nodes were not counted")
+        return Opinion(None, "the bytes on the wires of its nodes were not counted")
     owner = _owner(pair, here, there)
     if owner is None:
         times = units.significant(here.times, 2)
-        return Opinion(CAUSE, False, f"a read byte crosses {times} wires, as it must")
+        return Opinion(False, f"a read byte crosses {times} wires, as it must")
     relay = next(iter(here.relays), None)
     node = relay or view.layer.node or "this node"
     return Opinion(
-        CAUSE,
         weight=Weight.SHOWN,
         title=f"{node} has no direct path to the data: its requests go through {owner}",
         explanation=f"A read byte crosses {units.significant(here.times, 2)} wires, with {view.below.name} "

@@ -49,25 +49,23 @@ def judge_pair(pair: Pair) -> Opinion:
     if not traced:
         return _untraced(pair)
     if random := [p for p in slow if p.workload.rw.random]:
-        return Opinion(CAUSE, False, f"{random[0].workload.label} has no order to lose and is slow too")
+        return Opinion(False, f"{random[0].workload.label} has no order to lose and is slow too")
     late = [(p, here, there) for p, (here, there) in traced if _late(p, here) - _late(p, there) >= MORE_LATE]
     if not late:
         most = max(_late(p, here) for p, (here, _) in traced)
         return Opinion(
-            CAUSE,
             False,
             f"the trace shows at most {units.percent(most, 2)} of the requests out of order",
             strength=most,
         )
     hurt = [(p, here, there) for p, here, there in late if _longer(p, here, there) >= LONGER]
     if not hurt:
-        return Opinion(CAUSE, False, "requests arrive in another order, but the device does not take longer for them")
+        return Opinion(False, "requests arrive in another order, but the device does not take longer for them")
     explained = sum(min(p.loss, math.log(_longer(p, h, t))) for p, h, t in hurt) / sum(p.loss for p in slow)
     point, here, there = max(hurt, key=lambda found: found[0].loss)
     times = units.significant(_longer(point, here, there), 2)
     what = "writes" if point.workload.rw.writes else "reads"
     return Opinion(
-        CAUSE,
         weight=Weight.SHOWN,
         title=f"sequential {what} arrive out of order",
         explanation=f"The device {here.device} gets the same requests in another order and takes {times} times as "
@@ -86,7 +84,7 @@ def _untraced(pair: Pair) -> Opinion:
     view = pair.view
     hurt = [(p, extra) for p in view.affected if (extra := excess(pair, p)) is not None]
     if not hurt:
-        return Opinion(CAUSE, None, "the order at the device was not traced")
+        return Opinion(None, "the order at the device was not traced")
     point, extra = max(hurt, key=lambda one: one[1])
     what = "writes" if point.workload.rw.writes else "reads"
     directions = {p.workload.rw.writes for p, _ in hurt}
@@ -97,9 +95,8 @@ def _untraced(pair: Pair) -> Opinion:
     lost = sum(by.get(p.key, p.loss if _twin(pair, p) is None else 0.0) for p in alike)
     part = min(1.0, lost / sum(p.loss for p in view.affected))
     if part < LEAST_PART:
-        return Opinion(CAUSE, None, f"the order could explain {units.percent(part, 2)} of the loss, and was not traced")
+        return Opinion(None, f"the order could explain {units.percent(part, 2)} of the loss, and was not traced")
     return Opinion(
-        CAUSE,
         holds=None,
         because="the order at the device was not traced",
         title=f"sequential {what} probably arrive out of order",

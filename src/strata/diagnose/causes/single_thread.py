@@ -53,7 +53,6 @@ def judge_pair(pair: Pair) -> Opinion | None:
         server = max((s for _, s in known), key=lambda s: s.busiest_thread or 0.0)
         share = units.percent(server.busiest_thread or 0.0, 2)
         return Opinion(
-            CAUSE,
             False,
             f"the busiest thread of {server.name} uses at most {share} of a CPU",
             strength=server.busiest_thread or 0.0,
@@ -63,7 +62,6 @@ def judge_pair(pair: Pair) -> Opinion | None:
     middle = float(np.median([s.busiest_thread or 0.0 for _, s in full]))
     told = _predicted(full)
     return observe.shown(
-        CAUSE,
         view,
         [p for p, _ in full],
         f"in {len(full)} of {len(slow)} slow workloads the busiest thread of {who} uses "

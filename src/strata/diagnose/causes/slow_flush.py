@@ -62,9 +62,7 @@ def judge(case: Case) -> Iterator[Opinion]:
             continue
         layer = flushing.lowest(case, station, slow[0].device)
         if (rate := flushing.by_bytes(cells)) is not None:
-            yield Opinion(
-                CAUSE, False, f"its time grows with the bytes that are waiting: {units.rate(rate)}", layer=layer
-            )
+            yield Opinion(False, f"its time grows with the bytes that are waiting: {units.rate(rate)}", layer=layer)
         else:
             yield _opinion(station, layer, slow, len(cells))
         return
@@ -78,11 +76,11 @@ def judge_pair(pair: Pair) -> Opinion | None:
         return None
     reads = flushing.reads_cost(pair.view)
     if reads is not None and reads >= flushing.MORE:
-        return Opinion(CAUSE, False, f"reads, too, keep the device busy {units.significant(reads, 2)} times as long")
+        return Opinion(False, f"reads, too, keep the device busy {units.significant(reads, 2)} times as long")
     told = [_row(one) for one in found]
     cover = rows.cover(told, [c.point for c in found])
     if cover < MOST_OF:
-        return Opinion(CAUSE, False, f"the device's work for a commit explains {units.percent(cover, 2)} of the loss")
+        return Opinion(False, f"the device's work for a commit explains {units.percent(cover, 2)} of the loss")
     return _of_pair(pair, found, told, cover)
 
 
@@ -97,7 +95,6 @@ def _of_pair(pair: Pair, found: tuple[DurableWrite, ...], told: list[rows.Predic
     layer, below, more = view.layer.name, view.below.name, units.significant(one.more, 2)
     busy, beneath = units.duration(one.busy_ns), units.duration(one.below_ns)
     return observe.shown(
-        CAUSE,
         view,
         [c.point for c in mine],
         f"in {len(mine)} workloads {one.device} is busy {observe.times([c.more for c in mine])} "
@@ -132,7 +129,6 @@ def _opinion(station: Station, layer: str, slow: tuple[Flushed, ...], of: int) -
     where = one.device or station.layer.name
     gain = units.significant(1 / max(0.02, 1 - one.share), 2)
     return Opinion(
-        CAUSE,
         weight=Weight.SHOWN,
         title=f"a commit waits {flush} for a flush of {where}",
         explanation=f"{one.cell.workload.label}: a write takes {units.duration(one.whole * 1e9)}, of which {where} "

@@ -68,7 +68,6 @@ def _opinion(station: Station, found: Groups, held: tuple[CellSummary, ...]) -> 
     could = members / found.quick
     share = units.percent(found.share, 2)
     return Opinion(
-        CAUSE,
         holds=True if sure else None,
         because="" if sure else f"the slow ones would be in flight {busy:.1f} at a time",
         weight=Weight.SHOWN,

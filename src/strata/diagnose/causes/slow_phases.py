@@ -60,7 +60,6 @@ def _opinion(course: LayerEpisodes) -> Opinion:
     part = len(course.told) / len(course.looked)
     seen = tuple(_two_groups(course))
     return Opinion(
-        CAUSE,
         holds=True if seen else None,
         because="" if seen else "the times of single requests do not fall into two groups",
         weight=Weight.SHOWN,

@@ -44,22 +44,21 @@ LEAST_CLOSED, MORE_THAN_BELOW, LEAST_COVER = 0.2, 2.0, 0.6
 def judge_pair(pair: Pair) -> Opinion:
     view = pair.view
     if not view.wired:
-        return Opinion(CAUSE, False, "this layer has no wire")
+        return Opinion(False, "this layer has no wire")
     slow = [p for p in view.affected if not p.workload.rw.writes]
     if not slow:
-        return Opinion(CAUSE, False, "its reads are not slow")
+        return Opinion(False, "its reads are not slow")
     known = [(p, share) for p in slow if (share := _closed(p.upper)) is not None]
     if not known:
-        return Opinion(CAUSE, None, "the server's connections were not read")
+        return Opinion(None, "the server's connections were not read")
     held = [(p, s) for p, s in known if s >= max(LEAST_CLOSED, MORE_THAN_BELOW * (_closed(p.lower) or 0.0))]
     cover = sum(p.loss for p, _ in held) / sum(p.loss for p in view.affected)
     if cover < LEAST_COVER:
         most = units.percent(max(share for _, share in known), 2)
-        return Opinion(CAUSE, False, f"the window is closed for at most {most} of the time", strength=cover)
+        return Opinion(False, f"the window is closed for at most {most} of the time", strength=cover)
     closed = units.percent(float(np.median([share for _, share in held])), 2)
     worst, share = max(held, key=lambda one: one[0].loss)
     return observe.shown(
-        CAUSE,
         view,
         [p for p, _ in held],
         f"in {len(held)} of {len(view.affected)} slow workloads the receiver's window blocks the "

@@ -75,7 +75,6 @@ def _opinion(station: Station, cuts: list[SplitCell]) -> Opinion:
     pieces, piece = units.significant(worst.pieces, 2), units.size(round(size / worst.pieces))
     gain = worst.whole / worst.cell.iops.value
     return Opinion(
-        CAUSE,
         title=f"I/Os of {units.size(round(size))} are split into {pieces} requests of about {piece}",
         explanation=f"{worst.device} gets {pieces} requests for each {worst.cell.workload.label}, and each has the "
         f"cost of a request; unsplit ones would give about {units.significant(gain, 2)} times the IOPS.",

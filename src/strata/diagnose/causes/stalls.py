@@ -60,12 +60,12 @@ def judge(case: Case) -> Iterator[Opinion]:
                 f"it waits for packets that the wire loses: {units.percent(float(np.median(again)), 2)} are "
                 "retransmitted"
             )
-            yield Opinion(CAUSE, False, why, layer=course.station.layer.name)
+            yield Opinion(False, why, layer=course.station.layer.name)
         elif remote and not again:
             # Without evidence: that the stalls come again would tell no more.
             unseen = ("the number of retransmitted segments (TCP counters)",)
             layer = course.station.layer.name
-            yield Opinion(CAUSE, None, "packet loss on the wire is not counted", layer=layer, missing=unseen)
+            yield Opinion(None, "packet loss on the wire is not counted", layer=layer, missing=unseen)
         else:
             yield _opinion(course)
 
@@ -77,7 +77,6 @@ def _opinion(course: LayerEpisodes) -> Opinion:
     often = "" if period is None else f", about every {units.duration(period * 1e9)}"
     part = len(course.told) / len(course.looked)
     return Opinion(
-        CAUSE,
         weight=Weight.SHOWN,
         title=f"{layer} repeatedly stalls for {length}",
         explanation=f"{layer} completes nothing for {length}{often}: {share} of the time.",

@@ -68,7 +68,7 @@ def judge_pair(pair: Pair) -> Opinion:
     pattern, step = fingerprint(pair)
     covered = observe.waterfall(view, slow)
     return Opinion(
-        CAUSE,
+        cause=CAUSE,
         because="a known cause that explains it",
         title=f"slower than expected, cause not known: {pattern}",
         explanation=f"No known limit explains the loss from {view.below.name}. The worst workload is "
@@ -87,7 +87,7 @@ def of_medium(own: GroundLayer) -> Opinion:
     """Of a layer that is slower than is promised of it."""
     layer, worst = own.station.layer.name, own.slow[0]
     return Opinion(
-        CAUSE,
+        cause=CAUSE,
         because="a known cause that explains it",
         title=f"slower than {own.known.source}, cause not known",
         explanation=f"No single known limit explains the difference between {layer} and {own.known.source}. The "

@@ -52,9 +52,9 @@ def judge_pair(pair: Pair) -> Opinion:
     if not found.holds:
         return found
     if (others := card.neighbour(pair.view)) is not None:
-        return Opinion(CAUSE, False, f"{others.wire.name} carries {units.rate(others.rate)} of other traffic")
+        return Opinion(False, f"{others.wire.name} carries {units.rate(others.rate)} of other traffic")
     if (alone := card.alone(pair.view, found.cells)) is not None:
-        return Opinion(CAUSE, False, f"{alone.wire.name} is one card of several, and {alone.idle} carries nothing")
+        return Opinion(False, f"{alone.wire.name} is one card of several, and {alone.idle} carries nothing")
     return found
 
 
@@ -63,23 +63,23 @@ def limit(pair: Pair) -> Opinion:
     view, found = pair.view, pair.shape(LimitKind.BANDWIDTH)
     slow = view.affected
     if not view.wired:
-        return Opinion(CAUSE, False, "this layer has no wire")
+        return Opinion(False, "this layer has no wire")
     if pair.best is not found or not pair.acceptable(found):
         if (by_queue := full_card.judge_pair(pair)) is not None:
             again = _sent_again(pair, by_queue.model or found)
             return by_queue if again is None else replace(by_queue, holds=None, missing=(again,))
-        return observe.refuted(CAUSE, pair, LimitKind.BANDWIDTH)
+        return observe.refuted(pair, LimitKind.BANDWIDTH)
     if (faster := contradiction(pair, found)) is not None:
         told = (
             f"{faster.cell} gives {units.count(faster.measured)} IOPS, more than the {units.count(faster.high)} it "
             "allows"
         )
         why = f"{observe.parameter(found)} is exceeded"
-        return Opinion(CAUSE, False, why, detail=told, strength=found.explained)
+        return Opinion(False, why, detail=told, strength=found.explained)
     if (own := own_part(view, slow, found)) < LEAST_OWN:
         constant = f"{units.duration(found.base * 1e9)} per request explains the rest"
         why = f"{observe.parameter(found)} explains {units.percent(own, 2)} of the loss, {constant}"
-        return Opinion(CAUSE, False, why, strength=own)
+        return Opinion(False, why, strength=own)
     bound = [p for p in view.points if p.key in found.binding]
     full = [p for p in bound if p.x * p.bs >= 0.8 * found.parameter] or bound
     rate = units.rate(found.parameter)
@@ -92,7 +92,6 @@ def limit(pair: Pair) -> Opinion:
         f"over blocks of {units.size(sizes[0])} to {units.size(sizes[-1])}" if len(sizes) > 1 else "at one block size"
     )
     return observe.fitted(
-        CAUSE,
         pair,
         found,
         bound,

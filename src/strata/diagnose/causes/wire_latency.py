@@ -54,7 +54,7 @@ FIRST_WINDOW = 10 * 1448
 
 def judge_pair(pair: Pair) -> Opinion:
     if not pair.view.wired:
-        return Opinion(CAUSE, False, "this layer has no wire")
+        return Opinion(False, "this layer has no wire")
     trip = connections.farther(pair.view)
     shown = None if trip is None else _shown(pair, trip)
     if shown is not None and shown.holds:
@@ -73,23 +73,18 @@ def _shown(pair: Pair, trip: float) -> Opinion:
     cover = rows.cover(of_slow, slow)
     if cover < LEAST_SHARE:
         small = f"that explains {units.percent(cover, 2)} of the loss"
-        return Opinion(CAUSE, False, longer, detail=small, strength=cover)
+        return Opinion(False, longer, detail=small, strength=cover)
     if (faster := rows.exceeded(found)) is not None:
-        return Opinion(
-            CAUSE, False, f"{longer}, and requests do not wait for it", detail=rows.said(faster), strength=cover
-        )
+        return Opinion(False, f"{longer}, and requests do not wait for it", detail=rows.said(faster), strength=cover)
     if (queue := _waits_alone(view)) is not None:
         why = (
             f"{longer}, and even at depth {queue[0]} the usual round trip is {units.significant(queue[1], 2)} times "
             "the minimum: it queues"
         )
-        return Opinion(
-            CAUSE, None, f"{why} behind other traffic on the way", missing=("the round trip of an idle wire",)
-        )
+        return Opinion(None, f"{why} behind other traffic on the way", missing=("the round trip of an idle wire",))
     mine = tuple(f for f in of_slow if f.share >= LEAST_SHARE)
     worst = max(mine, key=lambda f: f.share * f.point.loss)
     return observe.shown(
-        CAUSE,
         view,
         [f.point for f in mine],
         f"{longer}, and nothing queues on the way; one round trip per request explains "
@@ -152,26 +147,25 @@ def _by_shape(pair: Pair) -> Opinion:
     fits = two or (pair.best is found and pair.acceptable(found))
     if view.rtt is None:
         if not fits:
-            return observe.refuted(CAUSE, pair, LimitKind.DELAY)
+            return observe.refuted(pair, LimitKind.DELAY)
         return Opinion(
-            CAUSE, None, "its round trip was not measured", missing=("the round-trip time of the layer's connections",)
+            None, "its round trip was not measured", missing=("the round-trip time of the layer's connections",)
         )
     trip = units.duration(view.rtt * 1e9)
     if view.rtt > connections.MOST_OF_ADDED * found.parameter:
-        return Opinion(CAUSE, False, f"its handshake takes {trip} per round trip, which requests do not wait for")
+        return Opinion(False, f"its handshake takes {trip} per round trip, which requests do not wait for")
     if view.rtt < LEAST_SHARE * found.parameter:
         longer = f"its round trip is only {trip} longer than that of {view.below.name}"
         near = view.rtt / found.parameter
         if fits:
-            return Opinion(CAUSE, False, f"{longer}, and each request takes {added} longer", strength=near)
-        shape = observe.refuted(CAUSE, pair, LimitKind.DELAY)
-        return Opinion(CAUSE, False, longer, detail=shape.because, strength=min(near, shape.strength))
+            return Opinion(False, f"{longer}, and each request takes {added} longer", strength=near)
+        shape = observe.refuted(pair, LimitKind.DELAY)
+        return Opinion(False, longer, detail=shape.because, strength=min(near, shape.strength))
     if not fits:
-        return observe.refuted(CAUSE, pair, LimitKind.DELAY)
+        return observe.refuted(pair, LimitKind.DELAY)
     cells = frozenset(p.key for p in slow if p.key in found.binding or abs(found.residual[p.key]) <= 2.5)
     told = rows_of(pair, found, [p for p in slow if p.key in cells])
     return observe.fitted(
-        CAUSE,
         pair,
         found,
         slow,

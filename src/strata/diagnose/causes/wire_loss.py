@@ -50,30 +50,27 @@ LEAST_COVER, IDLE, OWN_DROPS, HAD_ALREADY = 0.6, 0.5, 0.5, 0.5
 def judge_pair(pair: Pair) -> Opinion:
     view, slow = pair.view, pair.view.affected
     if not view.wired:
-        return Opinion(CAUSE, False, "this layer has no wire")
+        return Opinion(False, "this layer has no wire")
     known = [(p, found) for p in slow if (found := p.upper.resources.resent) is not None]
     if not known:
-        return Opinion(CAUSE, None, "the segments of its connections were not counted")
+        return Opinion(None, "the segments of its connections were not counted")
     lossy = [(p, r) for p, r in known if r.share >= LEAST_SHARE and _share_below(p) * MORE_THAN_BELOW <= r.share]
     cover = sum(p.loss for p, _ in lossy) / sum(p.loss for p in slow)
     if cover < LEAST_COVER:
         most = max(r.share for _, r in known)
-        return Opinion(
-            CAUSE, False, f"at most {units.percent(most, 2)} of the segments are retransmitted", strength=cover
-        )
+        return Opinion(False, f"at most {units.percent(most, 2)} of the segments are retransmitted", strength=cover)
     own = sum(p.upper.resources.dropped for p, _ in lossy) / sum(r.rate for _, r in lossy)
     if own >= OWN_DROPS:
-        return Opinion(CAUSE, False, "the nodes' own queues drop what is retransmitted: the path exceeds their rate")
+        return Opinion(False, "the nodes' own queues drop what is retransmitted: the path exceeds their rate")
     if (had := _had_already([p for p, _ in lossy])) >= HAD_ALREADY:
         why = f"the other end had {units.percent(had, 2)} of what is retransmitted already: it was overtaken, not lost"
-        return Opinion(CAUSE, False, why, strength=cover)
+        return Opinion(False, why, strength=cover)
     fastest = max(p.x * p.bs for p in view.points)
     if not any(p.x * p.bs < IDLE * fastest for p, _ in lossy):
-        return Opinion(CAUSE, None, "segments are retransmitted only where the wire may be saturated")
+        return Opinion(None, "segments are retransmitted only where the wire may be saturated")
     share = float(np.median([r.share for _, r in lossy]))
     worst, seen = max(lossy, key=lambda one: one[0].loss)
     return observe.shown(
-        CAUSE,
         view,
         [p for p, _ in lossy],
         f"in {len(lossy)} of {len(slow)} slow workloads {units.percent(share, 2)} of the TCP "

@@ -76,7 +76,6 @@ def _cliff(case: Case, station: Station, cliffs: list[tuple[CellSummary, Cliff]]
     layer = flushing.lowest(case, station, device)
     falls = f"from {units.rate(one.before)} to {units.rate(one.after)}"
     return Opinion(
-        CAUSE,
         weight=Weight.SHOWN,
         title=f"{layer} takes {units.size(round(one.written))} at once, then drains at {units.rate(one.after)}",
         explanation=f"After {units.size(round(one.written))} of writes the rate drops {falls} and stays low.",
@@ -122,7 +121,6 @@ def _draining(case: Case, station: Station, rate: float, cells: tuple[Flushed, .
     sizes = units.span(units.size(round(min(f.size for f in cells))), units.size(round(max(f.size for f in cells))))
     slow = [f for f in cells if f.share >= LEAST_SHARE]
     return Opinion(
-        CAUSE,
         title=f"writes go as fast as {layer} drains: {units.rate(rate)}",
         explanation=f"Durable writes move {units.rate(rate)} whatever their size ({sizes}), and they wait for the "
         "flush: a cache in front of the medium drains at that rate.",

@@ -45,7 +45,6 @@ def judge_pair(pair: Pair) -> Opinion | None:
         return None
     return replace(
         full,
-        cause=CAUSE,
         weight=Weight.SHOWN,
         title=f"all traffic uses {met.wire.name}, and {met.idle} is idle",
         explanation=f"{met.wire.name} is saturated at {units.rate(met.rate)}; {met.idle} of the same node carries "

@@ -95,7 +95,6 @@ def _opinion(station: Station, missed: list[CellSummary]) -> Opinion:
     name, device = station.layer.name, " and ".join(carriers(missed[0]))
     most = max(moved(c) or 0.0 for c in missed)
     return Opinion(
-        CAUSE,
         title=f"{name} does not read and write the data of the layer below",
         explanation=f"In {len(missed)} of {len(station.cells)} workloads {device} moved at most "
         f"{units.percent(most, 2)} of the bytes, including written ones, while the same workloads from below reached "

@@ -11,13 +11,13 @@ SURE = 0.8
 NAMED = 0.5
 """From this confidence on a claim is a verdict; below it is what the verdict says that it could be."""
 
+OF_THE_APPLICATION = (Cause.GENERATOR, Cause.CLIENT_PROCESSORS)
+
 
 @dataclass(frozen=True)
 class Claim:
     """``share``: of the time of the load's requests that it accounts for. ``missing``: what would tell more."""
 
-    kind: VerdictKind
-    layer: str
     cause: Cause
     confidence: float
     share: float
@@ -28,6 +28,15 @@ class Claim:
     missing: tuple[str, ...] = ()
     what: str = ""
     """The device, card, process or queue that is meant."""
+    layer: str = ""
+    """Empty: the lowest. The application, where it is the cause, has a place of its own."""
+
+    @property
+    def kind(self) -> VerdictKind:
+        """What is then said of the load."""
+        if self.cause in OF_THE_APPLICATION:
+            return VerdictKind.APPLICATION
+        return VerdictKind.MEDIUM if self.cause is Cause.MEDIUM else VerdictKind.LAYER
 
     def finding(self, number: int) -> Finding:
         """As it is told."""

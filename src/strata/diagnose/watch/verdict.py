@@ -73,7 +73,9 @@ def judge(seen: Observed) -> Judged:
     answers = Answers()
     for module in modules(sys.modules[rules_folder.__name__]):
         answers.take(list(module.judge(view)))
-    ordered = _ordered(_beside_a_full_device(view, answers.claims))
+    own = {VerdictKind.APPLICATION: APPLICATION}
+    claims = [replace(c, layer=own.get(c.kind) or c.layer or view.lowest.name) for c in answers.claims]
+    ordered = _ordered(_beside_a_full_device(view, claims))
     findings = tuple(claim.finding(n) for n, claim in enumerate(ordered, 1))
     named = {c.cause for c in ordered}
     excluded = tuple(RuledOut(cause=n.cause, because=n.because) for n in answers.excluded if n.cause not in named)
@@ -119,38 +121,37 @@ def _goes_with(first: Claim, other: Claim) -> bool:
 
 def _verdict(view: LoadView, ordered: list[Claim], missing: list[str]) -> Verdict:
     if not ordered:
-        return Verdict(
-            kind=VerdictKind.INCONCLUSIVE,
-            layer=None,
-            cause=Cause.NONE,
-            confidence=0.0,
-            headline="nothing that is counted limits this load",
-            explanation=_nothing(view),
-            next_step="Measure the layers: the command below does.",
-            missing=tuple(dict.fromkeys((*missing, *_would_tell(view)))),
+        return _inconclusive(
+            "nothing that is counted limits this load",
+            _nothing(view),
+            "Measure the layers: the command below does.",
+            *dict.fromkeys((*missing, *_would_tell(view))),
         )
     first = ordered[0]
     told = first.missing + tuple(missing)
-    if first.confidence < NAMED:
-        return Verdict(
-            kind=VerdictKind.INCONCLUSIVE,
-            layer=first.layer,
-            cause=first.cause,
-            confidence=round(first.confidence, 2),
-            headline=f"not certain: {first.title}",
-            explanation=first.explanation,
-            next_step=first.next_step,
-            missing=tuple(dict.fromkeys((*told, *_would_tell(view)))),
-        )
+    sure = first.confidence >= NAMED
     return Verdict(
-        kind=first.kind,
+        kind=first.kind if sure else VerdictKind.INCONCLUSIVE,
         layer=first.layer,
         cause=first.cause,
         confidence=round(first.confidence, 2),
-        headline=first.title,
+        headline=first.title if sure else f"not certain: {first.title}",
         explanation=first.explanation,
         next_step=first.next_step,
-        missing=tuple(dict.fromkeys(told)),
+        missing=tuple(dict.fromkeys(told if sure else (*told, *_would_tell(view)))),
+    )
+
+
+def _inconclusive(headline: str, explanation: str, next_step: str, *missing: str) -> Verdict:
+    return Verdict(
+        kind=VerdictKind.INCONCLUSIVE,
+        layer=None,
+        cause=Cause.NONE,
+        confidence=0.0,
+        headline=headline,
+        explanation=explanation,
+        next_step=next_step,
+        missing=missing,
     )
 
 
@@ -180,15 +181,11 @@ def _would_tell(view: LoadView) -> tuple[str, ...]:
 def _too_short(seen: Observed) -> Verdict | None:
     if seen.seconds >= SHORTEST_S:
         return None
-    return Verdict(
-        kind=VerdictKind.INCONCLUSIVE,
-        layer=None,
-        cause=Cause.NONE,
-        confidence=0.0,
-        headline=f"watched for {units.duration(seen.seconds * 1e9)} only",
-        explanation=f"Rates of less than {SHORTEST_S:g} s say nothing of what limits.",
-        next_step="Watch longer: --for 30s, or a command that runs longer.",
-        missing=("a longer time",),
+    return _inconclusive(
+        f"watched for {units.duration(seen.seconds * 1e9)} only",
+        f"Rates of less than {SHORTEST_S:g} s say nothing of what limits.",
+        "Watch longer: --for 30s, or a command that runs longer.",
+        "a longer time",
     )
 
 
@@ -198,15 +195,12 @@ def _unseen(view: LoadView) -> Verdict | None:
         return None
     if view.remote and (view.has_connections or view.resources.cards):
         return None
-    return Verdict(
-        kind=VerdictKind.INCONCLUSIVE,
-        layer=None,
-        cause=Cause.NONE,
-        confidence=0.0,
-        headline="no device and no connection of the path is seen whole from here",
-        explanation="Of what the load's requests pass, nothing has all the counters on this machine that tell of it.",
-        next_step="Watch on the machine that has the devices, or name its nodes in a stack file.",
-        missing=("counters of a device or a connection of the path", *view.seen.absent[:4]),
+    return _inconclusive(
+        "no device and no connection of the path is seen whole from here",
+        "Of what the load's requests pass, nothing has all the counters on this machine that tell of it.",
+        "Watch on the machine that has the devices, or name its nodes in a stack file.",
+        "counters of a device or a connection of the path",
+        *view.seen.absent[:4],
     )
 
 

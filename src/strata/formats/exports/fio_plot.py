@@ -15,6 +15,7 @@ from strata import units
 from strata.errors import UsageError
 from strata.formats.exports.fio import SIDES, document, intervals, job
 from strata.formats.exports.tables import MeasuredRun
+from strata.model.groups import grouped
 from strata.model.result import EngineResult
 
 NAME, TITLE, TABULAR = "fio-plot", "a folder of json+ and logs, which fio-plot draws", False
@@ -24,10 +25,9 @@ def write(runs: Sequence[MeasuredRun]) -> dict[str, str]:
     """The texts of the files by their paths. Raises `UsageError` where there is nothing that fio-plot can draw."""
     made: dict[str, str] = {}
     for of in runs:
-        known, cells = of.workloads, dict[tuple[str, str], list[EngineResult]]()
-        for one in of.results:
-            if one.result is not None and one.kind == "measure" and one.workload_key in known:
-                cells.setdefault((one.layer, one.workload_key), []).append(one.result)
+        known = of.workloads
+        measured = (c for c in of.results if c.kind == "measure" and c.workload_key in known)
+        cells = grouped(((c.layer, c.workload_key), c.result) for c in measured if c.result is not None)
         for (layer, key), results in cells.items():
             workload = known[key]
             found = job(of.run, layer, workload, results, f"{layer}/{key}")

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from urllib.parse import unquote
 
 from strata.model.counters.counter import LABELS, NODE, Counter, Over
+from strata.model.groups import grouped
 from strata.model.series import Series
 
 Key = tuple[str | None, ...]
@@ -126,11 +127,8 @@ class Readings:
     @cached_property
     def _by_metric(self) -> dict[str, list[tuple[Mapping[str, str], float]]]:
         """Labels and value of every series; many questions are asked of one cell."""
-        found: dict[str, list[tuple[Mapping[str, str], float]]] = {}
-        for name, value in self.stored.items():
-            metric, labels = taken_apart(name)
-            found.setdefault(metric, []).append((labels, value))
-        return found
+        taken = ((*taken_apart(name), value) for name, value in self.stored.items())
+        return grouped((metric, (labels, value)) for metric, labels, value in taken)
 
     @cached_property
     def _asked(self) -> dict[Counter, list[Reading]]:
@@ -158,9 +156,7 @@ class Readings:
         found = _without_parts_of_a_whole(counter, self._found(counter, where), labels)
         if counter.nested is not None:
             found = _outermost(counter, found)
-        groups: dict[Key, list[float]] = {}
-        for reading in found:
-            groups.setdefault(reading.key(*labels), []).append(reading.value)
+        groups = grouped((reading.key(*labels), reading.value) for reading in found)
         return {key: _HOW[counter.over](values) for key, values in groups.items()}
 
 

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from strata.model.analysis import UNSTEADY, CellSummary
 from strata.model.finding import VerdictKind
+from strata.model.groups import grouped
 from strata.model.run import Report
 from strata.report import answer, clients_text, experiments, figures, ladder, survey_facts, words
 from strata.report.check_lines import check_lines, told
@@ -184,10 +185,8 @@ def _ends(report: Report) -> dict[str, Any] | None:
     """What the section of client and server places, cells in the run's order; None where no cell has anything."""
     cells = report.analysis.cells
     splits = [(c, split) for c in cells for split in c.splits]
-    told: dict[str, list[str]] = {}
-    for cell in cells:
-        for note in (*cell.notes, *(n for split in cell.splits for n in split.notes)):
-            told.setdefault(note, []).append(f"{cell.layer}, {cell.workload.label}")
+    noted = ((cell, (*cell.notes, *(n for split in cell.splits for n in split.notes))) for cell in cells)
+    told = grouped((note, f"{cell.layer}, {cell.workload.label}") for cell, notes in noted for note in notes)
     more = {note: f" and {len(places) - 1} more" if len(places) > 1 else "" for note, places in told.items()}
     known = {p.percentile for _, split in splits for p in split.percentiles}
     flows, cycles = [c for c in cells if c.flows], [c for c in cells if c.cycles]

@@ -13,8 +13,7 @@ from strata import units
 from strata.analyse.watch.pacing import spread_of_times
 from strata.diagnose.watch.claim import Claim, Not
 from strata.diagnose.watch.view import IDLE_BYTES, IDLE_IOPS, LoadView
-from strata.model.finding import Cause, VerdictKind
-from strata.model.watch import APPLICATION
+from strata.model.finding import Cause
 
 PAUSES = 0.25
 """Share of the time without any request from which on pauses are the larger part of what can be gained."""
@@ -45,8 +44,6 @@ def _cpu(view: LoadView) -> Iterator[Claim | Not]:
     for one in view.watched:
         if one.throttled is not None and one.throttled >= HELD_BACK:
             yield Claim(
-                VerdictKind.APPLICATION,
-                APPLICATION,
                 Cause.CLIENT_PROCESSORS,
                 0.9 if one.throttled > 0.6 else 0.75,
                 min(1.0, one.throttled),
@@ -65,8 +62,6 @@ def _cpu(view: LoadView) -> Iterator[Claim | Not]:
     running = view.state("running")
     if running is not None and running >= 0.8 and (view.busy or 0.0) < 0.9:
         yield Claim(
-            VerdictKind.APPLICATION,
-            APPLICATION,
             Cause.CLIENT_PROCESSORS,
             0.75,
             running,
@@ -105,8 +100,6 @@ def _paused(view: LoadView, pauses: float) -> Iterator[Claim | Not]:
     busy_elsewhere = stored is not None and stored < 0.5
     sure = 0.92 if pauses >= CLEARLY and busy_elsewhere else 0.78 if pauses >= CLEARLY else 0.65
     yield Claim(
-        VerdictKind.APPLICATION,
-        APPLICATION,
         Cause.GENERATOR,
         sure,
         pauses,
@@ -142,8 +135,6 @@ def _serial(view: LoadView) -> Iterator[Claim | Not]:
     if slow and spec is not None:
         stated = spec.service_ns(view.size)
         yield Claim(
-            VerdictKind.LAYER,
-            view.lowest.name,
             Cause.SLOW_MEDIUM,
             0.75,
             1 - stated / took,
@@ -156,8 +147,6 @@ def _serial(view: LoadView) -> Iterator[Claim | Not]:
         )
         return
     yield Claim(
-        VerdictKind.APPLICATION,
-        APPLICATION,
         Cause.GENERATOR,
         _serial_surely(view),
         1.0,
@@ -188,8 +177,6 @@ def _few(view: LoadView) -> Iterator[Claim | Not]:
     alike = spread_of_times(steady.requests) < 1.3
     if alike and took <= QUEUED * stated and in_flight <= 1.1 * view.spec.at_once and view.pace_queued is not True:
         yield Claim(
-            VerdictKind.APPLICATION,
-            APPLICATION,
             Cause.GENERATOR,
             0.7,
             1.0,

@@ -14,7 +14,7 @@ from strata import units
 from strata.diagnose.watch.claim import Claim, Not
 from strata.diagnose.watch.view import LoadView
 from strata.model.counters import blockdev
-from strata.model.finding import Cause, VerdictKind
+from strata.model.finding import Cause
 from strata.units import NS_PER_S
 
 BUSY = 0.8
@@ -35,12 +35,12 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     disk, busy, n = view.disk, view.busy, view.in_flight
     if disk is None or busy is None or n is None or busy < BUSY or n < DEEP or view.request_ns is None:
         return
-    layer, name = view.lowest.name, view.device_name or ""
+    name = view.device_name or ""
     base = (
         f"{name}: {units.significant(n, 3)} requests in flight, busy {units.percent(busy, 3)} of the time, "
         f"{units.count(view.iops)} IOPS, {units.duration(view.request_ns)} for each",
     )
-    told = _named(view, layer, name, base) or _by_spec(view, layer, name, base)
+    told = _named(view, name, base) or _by_spec(view, name, base)
     if told is not None:
         yield told
         return
@@ -51,8 +51,6 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     else:
         sure = 0.62
     yield Claim(
-        VerdictKind.MEDIUM,
-        layer,
         Cause.MEDIUM,
         sure,
         busy,
@@ -70,7 +68,7 @@ def _blind(view: LoadView) -> tuple[str, ...]:
     return () if view.arrivals else ("the single requests at the device: a trace needs root and tracefs",)
 
 
-def _named(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Claim | None:
+def _named(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
     pace = view.pace
     if pace is None or not view.pace_queued:
         return None
@@ -89,12 +87,10 @@ def _named(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Clai
         *((f"requests that met nobody took {units.duration(alone)}",) if alone is not None else ()),
     )
     share = min(1.0, view.busy or 1.0)
-    if pace.at_once == 1 and (capped := _cap(view, health, alone, layer, name, share, seen)) is not None:
+    if pace.at_once == 1 and (capped := _cap(view, health, alone, name, share, seen)) is not None:
         return capped
     if spec is None:
         return Claim(
-            VerdictKind.MEDIUM,
-            layer,
             Cause.MEDIUM,
             0.65,
             share,
@@ -110,8 +106,6 @@ def _named(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Clai
     sure = 0.85 if not view.disk or view.disk.writes < 0.2 * view.iops else 0.78
     if pace.at_once < spec.at_once and each <= stated * (1 + NEAR):
         return Claim(
-            VerdictKind.LAYER,
-            layer,
             Cause.LIMITED_QUEUE,
             sure,
             share,
@@ -124,8 +118,6 @@ def _named(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Clai
         )
     if each >= stated * SLOWER:
         return Claim(
-            VerdictKind.LAYER,
-            layer,
             Cause.SLOW_MEDIUM,
             sure if pace.at_once >= spec.at_once else 0.6,
             share,
@@ -137,8 +129,6 @@ def _named(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Clai
             what=name,
         )
     return Claim(
-        VerdictKind.MEDIUM,
-        layer,
         Cause.MEDIUM,
         0.88 if _all_seen(view) else 0.74,
         share,
@@ -151,7 +141,7 @@ def _named(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Clai
     )
 
 
-def _by_spec(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Claim | None:
+def _by_spec(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
     """Without a pace: servers' worth of work that the specification sees in the rate, beside those that it states."""
     spec, n = view.spec, view.in_flight or 0.0
     if spec is None or n < 1.5 * spec.at_once:
@@ -167,8 +157,6 @@ def _by_spec(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Cl
     )
     if worth >= 0.85 * spec.at_once:
         return Claim(
-            VerdictKind.MEDIUM,
-            layer,
             Cause.MEDIUM,
             0.82 if _all_seen(view) else 0.74,
             view.busy or 1.0,
@@ -187,8 +175,6 @@ def _by_spec(view: LoadView, layer: str, name: str, base: tuple[str, ...]) -> Cl
     elif first is not None and first <= stated * (1 + NEAR) and _whole(worth) and round(worth) < spec.at_once:
         cause, sure = Cause.LIMITED_QUEUE, 0.6
     return Claim(
-        VerdictKind.LAYER,
-        layer,
         cause,
         sure,
         view.busy or 1.0,
@@ -228,7 +214,6 @@ def _cap(
     view: LoadView,
     health: float | None,
     alone: float | None,
-    layer: str,
     name: str,
     share: float,
     seen: tuple[str, ...],
@@ -250,8 +235,6 @@ def _cap(
     told = pace.per_byte is not None
     other = Cause.IOPS_CAP if of_bytes else Cause.BANDWIDTH_CAP
     return Claim(
-        VerdictKind.LAYER,
-        layer,
         cause,
         0.85 if told and (closer or first) else 0.72,
         share,

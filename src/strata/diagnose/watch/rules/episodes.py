@@ -18,7 +18,7 @@ from strata.analyse.series.episodes import episodes
 from strata.diagnose.watch.claim import Claim, Not
 from strata.diagnose.watch.view import LoadView
 from strata.model.counters import blockdev
-from strata.model.finding import Cause, VerdictKind
+from strata.model.finding import Cause
 from strata.model.steadiness import Episodes
 from strata.model.watch import Arrival
 
@@ -84,8 +84,6 @@ def _absorbed(view: LoadView) -> Iterator[Claim]:
         return
     name = view.device_name or ""
     yield Claim(
-        VerdictKind.LAYER,
-        view.lowest.name,
         Cause.WRITE_CACHE_FULL,
         0.82,
         min(1.0, (view.disk.writes if view.disk else 0) / view.iops),
@@ -121,8 +119,6 @@ def _stalls(view: LoadView) -> Iterator[Claim | Not]:
     if length * between < GAPS:
         return
     yield Claim(
-        VerdictKind.LAYER,
-        view.lowest.name,
         Cause.STALLS,
         0.9 if share >= 0.1 and count >= 5 else 0.75,
         share,
@@ -150,8 +146,6 @@ def _phases(view: LoadView) -> Iterator[Claim | Not]:
         if _counted(view) or told.length_s < LEAST_S:
             return
         yield Claim(
-            VerdictKind.LAYER,
-            view.lowest.name,
             Cause.STALLS,
             0.7 if many else 0.5,
             told.share,
@@ -167,8 +161,6 @@ def _phases(view: LoadView) -> Iterator[Claim | Not]:
         return
     regular = "" if told.period_s is None else f", again each {units.duration(told.period_s * 1e9)}"
     yield Claim(
-        VerdictKind.LAYER,
-        view.lowest.name,
         Cause.SLOW_PHASES,
         _phases_surely(told),
         told.share,
@@ -232,8 +224,6 @@ def _cliff(view: LoadView) -> Iterator[Claim | Not]:
         return
     before = view.seen.bins[first + at] - view.seen.bins[first]
     yield Claim(
-        VerdictKind.LAYER,
-        view.lowest.name,
         Cause.WRITE_CACHE_FULL,
         0.6,
         1 - drop,

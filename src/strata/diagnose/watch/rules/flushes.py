@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from strata import units
 from strata.diagnose.watch.claim import Claim, Not
 from strata.diagnose.watch.view import LoadView
-from strata.model.finding import Cause, VerdictKind
+from strata.model.finding import Cause
 
 SHARE = 0.4
 """Of the time that requests spend at the device."""
@@ -45,8 +45,6 @@ def _flushes(view: LoadView) -> Iterator[Claim | Not]:
         yield Not(Cause.SLOW_FLUSH, f"flushes take {units.percent(share, 2)} of the time of requests at {name}")
         return
     yield Claim(
-        VerdictKind.LAYER,
-        view.lowest.name,
         Cause.SLOW_FLUSH,
         0.85 if share >= CLEAR and waiting >= 0.3 else 0.6,
         share,
@@ -86,8 +84,6 @@ def _splits(view: LoadView) -> Iterator[Claim | Not]:
     moved = sum(a.summary.read.bytes + a.summary.write.bytes for a in view.arrivals)
     parts = sum(a.summary.read.requests + a.summary.write.requests for a in view.arrivals)
     yield Claim(
-        VerdictKind.LAYER,
-        view.lowest.name,
         Cause.SPLITS,
         0.72 if each >= 2 else 0.6,
         each / (each + 1),
@@ -112,8 +108,6 @@ def _misaligned(view: LoadView) -> Iterator[Claim | Not]:
     writes = disk.writes / view.iops if view.iops else 0.0
     slower = spec is not None and view.iops * spec.service_ns(view.size) / 1e9 < 0.8 * spec.at_once
     yield Claim(
-        VerdictKind.LAYER,
-        view.lowest.name,
         Cause.MISALIGNED,
         (0.72 if slower else 0.55) if writes > 0.1 else 0.5,
         0.5,

@@ -16,7 +16,7 @@ from strata import units
 from strata.diagnose.watch.claim import Claim, Not
 from strata.diagnose.watch.view import LoadView
 from strata.model.counters import members
-from strata.model.finding import Cause, VerdictKind
+from strata.model.finding import Cause
 from strata.model.watch import Requests
 
 APART = 3.0
@@ -42,8 +42,6 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     share, slow, fast = (float(np.mean([f[n] for f in found])) for n in range(3))
     name, whose = view.device_name or "", _whose(view)
     yield Claim(
-        VerdictKind.LAYER,
-        view.lowest.name,
         Cause.SLOW_MEMBER,
         0.85 if whose else 0.78 if len(found) > 1 else 0.65,
         share * slow / (share * slow + (1 - share) * fast),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from strata import units
 from strata.diagnose.watch.claim import Claim, Not
 from strata.diagnose.watch.view import LoadView
-from strata.model.finding import Cause, VerdictKind
+from strata.model.finding import Cause
 from strata.text.controls import line as clean
 
 OTHERS = 0.15
@@ -56,8 +56,6 @@ def _claimed(view: LoadView, share: float, who: str, sure: float) -> Iterator[Cl
     if not waits:
         return
     yield Claim(
-        VerdictKind.LAYER,
-        view.lowest.name,
         Cause.NOISY_DEVICE,
         sure,
         share,

@@ -8,14 +8,14 @@ the way.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from strata import units
 from strata.diagnose.watch.claim import Claim, Not
 from strata.diagnose.watch.view import IDLE_BYTES, IDLE_IOPS, LoadView
 from strata.model.counters import tcp
-from strata.model.finding import Cause, VerdictKind
+from strata.model.finding import Cause
 from strata.model.resources import Card, ServerProcess
-from strata.model.watch import APPLICATION
 
 RESENT = 0.002
 FULL_THREAD, FULL_NODE = 0.9, 0.93
@@ -34,18 +34,15 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
         return
     if not view.has_connections:
         yield "the connections of the path (socket diagnostics of its nodes)"
-    layer = view.top.name
-    yield from _lost(view, layer)
-    yield from _cards(view, layer)
-    yield from _servers(view, layer)
-    yield from _far(view, layer)
+    for one in (*_lost(view), *_cards(view), *_servers(view), *_far(view)):
+        yield replace(one, layer=view.top.name) if isinstance(one, Claim) else one
 
 
 def _moved(view: LoadView) -> float:
     return max((c.most for c in view.resources.cards), default=0.0)
 
 
-def _lost(view: LoadView, layer: str) -> Iterator[Claim | Not]:
+def _lost(view: LoadView) -> Iterator[Claim | Not]:
     resent = view.resources.resent
     if resent is None:
         return
@@ -56,8 +53,6 @@ def _lost(view: LoadView, layer: str) -> Iterator[Claim | Not]:
     if had > 0.5 * resent.rate or view.resources.dropped > 0.5 * resent.rate:
         return
     yield Claim(
-        VerdictKind.LAYER,
-        layer,
         Cause.WIRE_LOSS,
         0.85 if resent.share >= 0.005 and _loss_seen_whole(view) else 0.7,
         0.9,
@@ -84,7 +79,7 @@ def _loss_seen_whole(view: LoadView) -> bool:
     return again == sent and bool(doubled) and dropped
 
 
-def _cards(view: LoadView, layer: str) -> Iterator[Claim | Not]:
+def _cards(view: LoadView) -> Iterator[Claim | Not]:
     """A card with a queue in front of it."""
     full = [c for c in view.resources.cards if (c.waiting or 0.0) >= FRAME and (c.held or 0.0) > 0]
     if not full:
@@ -101,8 +96,6 @@ def _cards(view: LoadView, layer: str) -> Iterator[Claim | Not]:
     )
     if view.disk is not None and others >= OTHERS:
         yield Claim(
-            VerdictKind.LAYER,
-            layer,
             Cause.NOISY_WIRE,
             0.82,
             others,
@@ -115,8 +108,6 @@ def _cards(view: LoadView, layer: str) -> Iterator[Claim | Not]:
         return
     idle = _idle_twin(view, card)
     yield Claim(
-        VerdictKind.LAYER,
-        layer,
         Cause.WRONG_CARD if idle else Cause.WIRE_BANDWIDTH,
         0.8 if idle else 0.87,
         0.95,
@@ -146,13 +137,11 @@ def _of_connections(view: LoadView) -> float:
     return max(moved.values(), default=0.0)
 
 
-def _servers(view: LoadView, layer: str) -> Iterator[Claim | Not]:
+def _servers(view: LoadView) -> Iterator[Claim | Not]:
     quotas = [q for q in view.resources.quotas if not q.own]
     held = max(quotas, key=lambda q: q.share, default=None)
     if held is not None and held.share >= HELD_BACK:
         yield Claim(
-            VerdictKind.LAYER,
-            layer,
             Cause.QUOTA,
             0.87 if held.share >= 0.5 else 0.7,
             held.share,
@@ -168,7 +157,7 @@ def _servers(view: LoadView, layer: str) -> Iterator[Claim | Not]:
     if busiest is None:
         return
     if (busiest.busiest_thread or 0.0) >= FULL_THREAD:
-        yield _thread(busiest, layer)
+        yield _thread(busiest)
         return
     yield Not(
         Cause.SINGLE_THREAD,
@@ -179,8 +168,6 @@ def _servers(view: LoadView, layer: str) -> Iterator[Claim | Not]:
     at_device = view.in_flight or 0.0
     if node is not None and node.busy >= FULL_NODE and waiting >= WAITING and waiting >= at_device:
         yield Claim(
-            VerdictKind.LAYER,
-            layer,
             Cause.PROCESSORS,
             0.7,
             waiting / (waiting + at_device),
@@ -197,11 +184,9 @@ def _servers(view: LoadView, layer: str) -> Iterator[Claim | Not]:
         yield Not(Cause.PROCESSORS, f"the CPUs are {units.percent(node.busy, 2)} busy")
 
 
-def _thread(server: ServerProcess, layer: str) -> Claim:
+def _thread(server: ServerProcess) -> Claim:
     share = server.busiest_thread or 0.0
     return Claim(
-        VerdictKind.LAYER,
-        layer,
         Cause.SINGLE_THREAD,
         0.82,
         share,
@@ -213,7 +198,7 @@ def _thread(server: ServerProcess, layer: str) -> Claim:
     )
 
 
-def _far(view: LoadView, layer: str) -> Iterator[Claim | Not | str]:
+def _far(view: LoadView) -> Iterator[Claim | Not | str]:
     """Whose the time of a request is, and whether the load asks all the time: X · (round trip + device) of them are
     outstanding.
     """
@@ -235,8 +220,6 @@ def _far(view: LoadView, layer: str) -> Iterator[Claim | Not | str]:
         # Not even one is under way all the time, by what is counted.
         sure = 0.85 if sleeping is not None and sleeping >= 0.4 and both < 0.5 else 0.5
         yield Claim(
-            VerdictKind.APPLICATION,
-            APPLICATION,
             Cause.GENERATOR,
             sure,
             1 - both,
@@ -249,8 +232,6 @@ def _far(view: LoadView, layer: str) -> Iterator[Claim | Not | str]:
         return
     if sleeping is not None and sleeping >= 0.4 and 0.6 <= both < 2.0:
         yield Claim(
-            VerdictKind.APPLICATION,
-            APPLICATION,
             Cause.GENERATOR,
             0.8,
             sleeping,
@@ -263,8 +244,6 @@ def _far(view: LoadView, layer: str) -> Iterator[Claim | Not | str]:
         return
     if both <= 1.3 and asks <= 1.3:
         yield Claim(
-            VerdictKind.APPLICATION,
-            APPLICATION,
             Cause.GENERATOR,
             0.82,
             1.0,
@@ -285,8 +264,6 @@ def _far(view: LoadView, layer: str) -> Iterator[Claim | Not | str]:
     accounted = 1.0 if known is None else min(1.0, both / known)
     sure = (0.88 if share >= MOST_OF_IT else 0.55) * (1.0 if accounted >= 0.6 else 0.75)
     yield Claim(
-        VerdictKind.LAYER,
-        layer,
         Cause.WIRE_LATENCY,
         sure,
         share * accounted,

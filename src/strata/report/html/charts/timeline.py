@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from strata import units
 from strata.model.analysis import CellSummary
+from strata.model.groups import grouped
 from strata.model.plan import round_words
 from strata.report.html.charts import svg
 from strata.report.html.charts.svg import linear, linear_ticks, linear_top
@@ -21,9 +22,7 @@ Points = list[tuple[float, float]]
 
 def by_round(cell: CellSummary) -> dict[int, Points]:
     """(seconds since the cell's first interval of that round, IOPS) by round."""
-    rounds: dict[int, Points] = {}
-    for number, second, iops in cell.timeline:
-        rounds.setdefault(number, []).append((second, iops))
+    rounds = grouped((number, (second, iops)) for number, second, iops in cell.timeline)
     shifted = {}
     for number, points in rounds.items():
         start = min(second for second, _ in points)

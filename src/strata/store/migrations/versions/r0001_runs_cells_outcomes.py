@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 APPLICATION_ID = 0x53545241
 """``STRA`` in the header of the file: by this the store is told from the databases of others."""

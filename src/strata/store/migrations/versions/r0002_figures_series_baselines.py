@@ -21,8 +21,6 @@ from strata.store.payload import INFLATED_MOST
 
 revision = "0002"
 down_revision = "0001"
-branch_labels = None
-depends_on = None
 
 GRID = (1.0, *(float(p) for p in range(2, 99, 2)), 99.0, 99.5, 99.9, 99.99)
 NAMED = {"p50_ns": 50.0, "p90_ns": 90.0, "p99_ns": 99.0, "p999_ns": 99.9}

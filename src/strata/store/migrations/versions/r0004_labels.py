@@ -14,8 +14,6 @@ from strata.parsing import json_of
 
 revision = "0004"
 down_revision = "0003"
-branch_labels = None
-depends_on = None
 
 COLUMNS = {"name": "", "note": "", "host": "", "endpoints": "[]"}
 
