@@ -79,10 +79,12 @@ class Served:
 
 
 @contextmanager
-def served(state: Path, *words: str, listen: str = "127.0.0.1:0") -> Iterator[Served]:
-    """A server as a user starts it; it is ended as he ends it."""
+def served(
+    state: Path, *words: str, listen: str = "127.0.0.1:0", start: tuple[str, ...] = ("-m", "strata")
+) -> Iterator[Served]:
+    """A server as a user starts it, or as Python is told to ``start`` it; it is ended as he ends it."""
     environment = os.environ | {"STRATA_STATE_DIR": str(state), "PYTHONPATH": str(SOURCE)}
-    command = [sys.executable, "-m", "strata", "serve", "--listen", listen, *words]
+    command = [sys.executable, *start, "serve", "--listen", listen, *words]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stderr is not None
