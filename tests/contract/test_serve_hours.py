@@ -1,7 +1,7 @@
 """A page of ``strata serve`` that is open for a working day: server, heap and document stay as large as they were.
 
 What eight hours bring, an update each half second, is sent as fast as the server draws and the browser shows it.
-``STRATA_UPDATES`` says how many; by default as many as eight hours have. They take about an hour.
+``STRATA_UPDATES`` says how many; by default as many as eight hours have, which takes hours.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pytest
 from browser_view import browser
 from serving import NASTY, SOURCE, fill, served, until
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(3 * 3600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(5 * 3600)]
 
 UPDATES = int(os.environ.get("STRATA_UPDATES", "57600"))
 LOOKS = 20
