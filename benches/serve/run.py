@@ -77,7 +77,7 @@ def main() -> int:
                 late = ask(server.stderr.readline().split()[1], asked.runs, asked.times)
             finally:
                 server.terminate()
-    said = f"each page (each comparison) in {LIMIT_MS} ms: {'no' if late else 'yes'}"
+    said = f"each page in {LIMIT_MS} ms, the first time too: {'no' if late else 'yes'}"
     print(f"\nload {os.getloadavg()[0]:.1f} at the end; {said}")
     return int(late)
 
@@ -92,7 +92,7 @@ def ask(url: str, runs: int, times: int) -> bool:
         "history of one cell": "/history?cell=disk/randread-4KiB-qd1", "baselines with their gates": "/baselines",
         "a gate of 280 cells": "/gate?baseline=main&run=run-000003",
         "compare two runs of 280 cells": "/compare?run=run-000003&run=run-000004",
-        "compare four, three comparisons": "/compare?run=run-000003&run=run-000004&run=run-000005&run=run-000006",
+        "compare four runs of 280 cells": "/compare?run=run-000003&run=run-000004&run=run-000005&run=run-000006",
         "metrics": "/metrics",
     }  # fmt: skip
     print("| page | first | median | longest | KiB |\n| :-- | --: | --: | --: | --: |")
@@ -106,7 +106,7 @@ def ask(url: str, runs: int, times: int) -> bool:
                 size = len(answer.read())
             took.append((time.perf_counter() - began) * 1000)
         first, *others = took
-        late |= statistics.median(others) > LIMIT_MS * max(1, path.count("run=run-") - 1)
+        late |= max(first, statistics.median(others)) > LIMIT_MS
         print(f"| {name} | {first:.0f} ms | {statistics.median(others):.0f} ms | {max(others):.0f} ms | {size >> 10} |")
     return late
 

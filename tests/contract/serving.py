@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -78,9 +80,17 @@ class Served:
 
 
 @contextmanager
-def served(state: Path, *words: str, listen: str = "127.0.0.1:0") -> Iterator[Served]:
-    """A server as a user starts it; it is ended as he ends it."""
-    process = started("serve", "--listen", listen, *words, env=os.environ | {"STRATA_STATE_DIR": str(state)})
+def served(state: Path, *words: str, listen: str = "127.0.0.1:0", start: tuple[str, ...] = ()) -> Iterator[Served]:
+    """A server as a user starts it, or as a Python of its own is told to ``start`` it; it is ended as he ends it."""
+    arguments = ("serve", "--listen", listen, *words)
+    environment = os.environ | {"STRATA_STATE_DIR": str(state), "PYTHONPATH": str(SOURCE)}
+    if start:
+        python = [sys.executable, *start, *arguments]
+        process = subprocess.Popen(
+            python, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
+        )
+    else:
+        process = started(*arguments, env=environment)
     try:
         assert process.stderr is not None
         said = process.stderr.readline()

@@ -16,9 +16,16 @@ from typing import Any
 
 import pytest
 from browser_view import CONTRAST, browser
-from serving import FIRST, NASTY, SECOND, SOURCE, STOPPED, WATCHED, Served, fill, keep_slices, served, until
+from filling import fill as fill_in_bulk
+from serving import FIRST, NASTY, SECOND, SOURCE, STOPPED, WATCHED, Served, fill, keep_slices, report, served, until
+
+from strata.store import open_store
 
 pytestmark = pytest.mark.browser
+
+THIRD = "20260301-130000-dddd"
+HOSTS = [f"run-{n:06}" for n in range(7)]
+"""Runs of a host each; one is slower than its peers."""
 
 PAGES = {
     "runs": "/runs",
@@ -26,8 +33,8 @@ PAGES = {
     "unfinished": f"/runs/{STOPPED}",
     "edit": f"/runs/{SECOND}/edit",
     "compare": f"/compare?run={FIRST}&run={SECOND}",
-    "several": f"/compare?run={FIRST}&run={SECOND}&run={STOPPED}&anyway=1",
-    "fleet": f"/fleet?run={FIRST}&run={SECOND}",
+    "several": f"/compare?run={FIRST}&run={SECOND}&run={THIRD}",
+    "fleet": "/fleet?" + "&".join(f"run={run}" for run in HOSTS),
     "cells": "/history",
     "history": "/history?cell=disk/*",
     "baselines": "/baselines",
@@ -91,7 +98,24 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     state = tmp_path_factory.mktemp("served") / "s"
     fill(state, baseline=True)
     keep_slices(state)
+    with open_store(str(state / "strata.db")) as store:
+        one = report(THIRD, 4)
+        store.keep_whole([(one.run, one.results, (one.analysis, one.diagnosis))])
     with measuring(state), served(state, "--control") as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A store of hosts, which are one another's peers."""
+    state = tmp_path_factory.mktemp("fleet")
+    with open_store(str(state / "strata.db")) as store:
+        fill_in_bulk(store, len(HOSTS))
+        with store._engine.begin() as sql:
+            sql.exec_driver_sql(
+                "UPDATE figures SET mean_ns = mean_ns * 3, iops = iops / 3 WHERE run_id = ?", (HOSTS[3],)
+            )
+    with served(state) as one:
         yield one
 
 
@@ -107,7 +131,8 @@ def opened(chromium: Any, server: Served, path: str, width: int = 1440, scheme: 
     page.on("console", lambda message: said.append(message.text))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(server.url)
-    page.goto(f"{server.base}{path}")
+    answer = page.goto(f"{server.base}{path}")
+    page.status = answer.status
     page.said, page.asked = said, asked
     yield page
     context.close()
@@ -116,9 +141,11 @@ def opened(chromium: Any, server: Served, path: str, width: int = 1440, scheme: 
 @pytest.mark.parametrize(("width", "scheme"), VIEWS)
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_fits_reads_and_asks_nobody_else(
-    chromium: Any, server: Served, name: str, width: int, scheme: str
+    chromium: Any, server: Served, fleet: Served, name: str, width: int, scheme: str
 ) -> None:
+    server = fleet if name == "fleet" else server
     with opened(chromium, server, PAGES[name], width, scheme) as page:
+        assert page.status == (404 if name == "refused" else 200)
         page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
         wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert page.evaluate(wide) <= 0
@@ -129,14 +156,39 @@ def test_every_page_fits_reads_and_asks_nobody_else(
         assert "alert" not in page.evaluate("[...document.scripts].map(s => s.textContent).join('')")
 
 
+@pytest.mark.parametrize(("width", "scheme"), VIEWS)
+def test_the_map_has_a_box_for_each_layer_and_the_newest_rate_on_its_arrow(
+    chromium: Any, server: Served, width: int, scheme: str
+) -> None:
+    """Beside each other in their size, whatever the width; what is written stays within the picture."""
+    with opened(chromium, server, PAGES["live"], width, scheme) as page:
+        page.wait_for_selector("#charts svg.chart")
+        assert page.locator(".map .station").count() == 2 and page.locator(".map .head").count() == 2
+        assert page.locator(".map text", has_text=NASTY).count() >= 1
+        outside = """() => { const box = document.querySelector('.map svg').getBoundingClientRect();
+            return [...document.querySelectorAll('.map text')].filter(t => {
+              const at = t.getBoundingClientRect(); return at.right > box.right + 1 || at.left < box.left - 1; })
+              .map(t => t.textContent); }"""
+        assert page.evaluate(outside) == []
+        size = "parseFloat(getComputedStyle(document.querySelector('.map text')).fontSize)"
+        scale = "document.querySelector('.map svg').getBoundingClientRect().width / " \
+                "document.querySelector('.map svg').viewBox.baseVal.width"  # fmt: skip
+        assert page.evaluate(size) * page.evaluate(scale) >= 11
+        rates = "[...document.querySelectorAll('.map text')].map(t => t.textContent).filter(t => /IOPS/.test(t)).join()"
+        before = page.evaluate(rates)
+        until("another rate", 30, lambda: page.evaluate(rates) != before)
+        page.locator(".map").focus()
+        assert page.evaluate("document.activeElement.classList.contains('map')")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_no_serious_fault(chromium: Any, server: Served, name: str, scheme: str) -> None:
+def test_axe_finds_no_serious_fault(chromium: Any, server: Served, fleet: Served, name: str, scheme: str) -> None:
     """In an isolated world of the debugger: the content policy holds for the page, not for who examines it."""
     import axe_playwright_python
 
     script = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-    with opened(chromium, server, PAGES[name], 1280, scheme) as page:
+    with opened(chromium, fleet if name == "fleet" else server, PAGES[name], 1280, scheme) as page:
         page.evaluate(script)
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         bad = [(v["id"], v["nodes"][0]["html"][:200]) for v in found["violations"] if v["impact"] in
@@ -196,7 +248,7 @@ def test_a_server_that_was_gone_is_no_gap(chromium: Any, tmp_path: Path) -> None
             page.goto(f"{server.base}/runs/now-1")
             until("a step", 30, lambda: page.evaluate(STEP) > 1)
             before = page.evaluate(STEP)
-            points = page.locator("#live svg.chart >> nth=0").locator("path.dot").count()
+            points = page.locator("#charts svg.chart >> nth=0").locator("path.dot").count()
         page.wait_for_selector("#lost:not([hidden])")
         page.wait_for_timeout(4000)
         with served(tmp_path / "s", listen=f"127.0.0.1:{port}"):
@@ -204,7 +256,7 @@ def test_a_server_that_was_gone_is_no_gap(chromium: Any, tmp_path: Path) -> None
             until("later steps", 30, lambda: page.evaluate(STEP) > before + 3)
             # Those that were measured meanwhile are there too: three of each step, and the end of it.
             now = page.evaluate(STEP)
-            assert page.locator("#live svg.chart >> nth=0").locator("path.dot").count() >= points + 2 * (
+            assert page.locator("#charts svg.chart >> nth=0").locator("path.dot").count() >= points + 2 * (
                 now - before - 1
             )
             context.close()

@@ -31,7 +31,7 @@ from strata.analyse.between import History, Learnt, StatedVariation
 from strata.analyse.rows import Floats, Located, located, pooled, spread, steadied
 from strata.analyse.shift import gaps_of
 from strata.analyse.stats import below, holm, two_sided
-from strata.model.compared import CellCompared, Change, Shift
+from strata.model.compared import CellCompared, Change, Gap, Shift
 from strata.model.estimate import Estimate
 from strata.model.groups import grouped
 from strata.model.percentiles import supported
@@ -112,8 +112,9 @@ def compare_cells(
     margin: float = MARGIN,
     between_runs: float | None = None,
     history: History | None = None,
+    whole: bool = True,
 ) -> PairedCells:
-    """Every cell that both have.
+    """Every cell that both have; not ``whole``: without where the latency moved.
 
     ``labels`` by workload key. ``between_runs`` is the relative standard deviation between equal runs, as a share;
     where it is not said it is learnt from ``history``, the other runs of a cell by its name.
@@ -132,10 +133,12 @@ def compare_cells(
     line = -math.log(1 - margin)
     told = _told(iops, line)
     between = equal.rows()
-    shifts = _shifts(before, after, between)
+    shifts = _shifts(before, after, between) if whole else [[] for _ in names]
     left, right = (iops.sides(side, "IOPS") for side in (iops.a, iops.b))
     ratios = iops.ratios()
-    gaps = gaps_of(*([[r.packed for r in side[n]] for n in names] for side in (a, b)))
+    gaps: list[Gap | None] = [None] * len(names)
+    if whole:
+        gaps = gaps_of(*([[r.packed for r in side[n]] for n in names] for side in (a, b)))
     cells = []
     for i, name in enumerate(names):
         first, last = a[name][0], b[name][0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from strata.errors import InconclusiveError, UsageError
@@ -39,46 +39,84 @@ def compare_runs(
     from strata.store import open_store
 
     with open_store(store_url) as store:
-        before = store.load_run(a)
+        reference = _Reference(store, a, margin, between_runs)
         after = store.load_run(b) if b else store.latest()
+        return reference.against(after, anyway=anyway)
+
+
+def compare_each(
+    a: str, b: Sequence[str], store_url: str | None, *, anyway: bool = False, whole: bool = True
+) -> list[ComparedRuns]:
+    """Each of the others against A, which is read once. Not ``whole``: rates and verdicts without where the latency
+    moved. Raises as `compare_runs`."""
+    from strata.store import open_store
+
+    with open_store(store_url) as store:
+        reference = _Reference(store, a, MARGIN, None)
+        return [reference.against(store.load_run(name), anyway=anyway, whole=whole) for name in b]
+
+
+class _Reference:
+    """A run that others are held against, and what the store knows of its cells."""
+
+    def __init__(self, store: Store, a: str, margin: float, between_runs: float | None) -> None:
+        from strata.analyse.two import by_cell
+
+        self._store, self._margin, self._between_runs = store, margin, between_runs
+        self._run = store.load_run(a)
+        self._cells = by_cell(store.figures(self._run.id))
+        # What is compared is in both; a key names one label.
+        self._labels = {c.workload.key: c.workload.label for c in self._run.plan.cells}
+        self._rates = Rates(store)
+
+    def against(self, after: Run | None, *, anyway: bool, whole: bool = True) -> ComparedRuns:
+        from strata.analyse.two import LEVEL, by_cell, compare_cells
+
+        before, left = self._run, self._cells
         if after is None or after.id == before.id:
             raise UsageError(
                 "cannot compare", before.id, "both runs are the same", "give another run: strata runs lists them"
             )
-        from strata.analyse.two import LEVEL, by_cell, compare_cells
-
         environment = environments(before, after, anyway)
-        left, right = by_cell(store.figures(before.id)), by_cell(store.figures(after.id))
+        right = by_cell(self._store.figures(after.id))
         told = compare_cells(
-            left, right, {c.workload.key: c.workload.label for c in after.plan.cells}, margin=margin,
-            between_runs=between_runs,
-            history=lambda names: others(store, [left[n][0] for n in names], {before.id, after.id}),
+            left, right, self._labels, margin=self._margin, between_runs=self._between_runs, whole=whole,
+            history=lambda names: self._rates.others([left[n][0] for n in names], {before.id, after.id}),
         )  # fmt: skip
-    if not told.cells:
-        raise InconclusiveError(
-            "cannot compare", f"{before.id} with {after.id}", "they have no measured cell in common",
-            "measure the same workloads at layers of the same names",
-        )  # fmt: skip
-    return ComparedRuns(
-        a=_side(before),
-        b=_side(after),
-        margin=margin,
-        level=LEVEL,
-        between_runs=told.between_runs,
-        learnt_from=told.learnt_from,
-        noise=told.noise,
-        environment=environment,
-        cells=told.cells,
-        only_a=tuple(n for n in left if n not in right),
-        only_b=tuple(n for n in right if n not in left),
-    )
+        if not told.cells:
+            raise InconclusiveError(
+                "cannot compare", f"{before.id} with {after.id}", "they have no measured cell in common",
+                "measure the same workloads at layers of the same names",
+            )  # fmt: skip
+        return ComparedRuns(
+            a=_side(before),
+            b=_side(after),
+            margin=self._margin,
+            level=LEVEL,
+            between_runs=told.between_runs,
+            learnt_from=told.learnt_from,
+            noise=told.noise,
+            environment=environment,
+            cells=told.cells,
+            only_a=tuple(n for n in left if n not in right),
+            only_b=tuple(n for n in right if n not in left),
+        )
 
 
-def others(store: Store, cells: Iterable[StepFigures], but: Collection[str]) -> list[list[list[float]]]:
-    """Of each cell the IOPS of the rounds of each other run, the oldest first. The two that are compared are left out:
-    what they differ by is the question."""
-    names = [SeriesName(layer=c.layer, workload_key=c.workload_key, identity=c.identity) for c in cells]
-    return [[rounds for run, rounds in one.items() if run not in but] for one in store.rates(names, NEWEST_ROWS)]
+class Rates:
+    """The rates of cells in the store, each read once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[SeriesName, dict[str, list[float]]] = {}
+
+    def others(self, cells: Iterable[StepFigures], but: Collection[str]) -> list[list[list[float]]]:
+        """Of each cell the IOPS of the rounds of each other run, the oldest first. The two that are compared are left
+        out: what they differ by is the question."""
+        names = [SeriesName(layer=c.layer, workload_key=c.workload_key, identity=c.identity) for c in cells]
+        new = [n for n in dict.fromkeys(names) if n not in self._known]
+        self._known |= zip(new, self._store.rates(new, NEWEST_ROWS), strict=True) if new else ()
+        return [[rounds for run, rounds in self._known[name].items() if run not in but] for name in names]
 
 
 def environments(a: Run, b: Run, anyway: bool) -> tuple[EnvironmentField, ...]:

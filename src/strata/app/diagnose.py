@@ -309,7 +309,7 @@ def _carry_out(
     with (
         held(run_id),
         opened(options.store) as store,
-        recorded(run_id, source.stack, emit) as told,
+        recorded(run_id, source.stack, emit, survey=source.survey) as told,
         Session(source, options, store, told, workloads=workloads, run=resumed) as session,
     ):
         run = session.prepare(run_id, size)

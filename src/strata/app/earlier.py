@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strata.app.compare import environments, others
+from strata.app.compare import Rates, environments
 from strata.discover.survey import survey
 from strata.errors import StrataError
 from strata.model.compared import Fairness
@@ -127,7 +127,7 @@ def remembered_of(store: Store, run: Run) -> tuple[Reference, ...]:
             before,
             now,
             earlier.id,
-            history=lambda names: others(store, [before[n][0] for n in names], {earlier.id, run.id}),
+            history=lambda names: Rates(store).others([before[n][0] for n in names], {earlier.id, run.id}),
             between=run.earlier.between if run.earlier is not None else 0.0,
         )
     except StrataError:

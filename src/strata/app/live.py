@@ -33,6 +33,7 @@ from strata.model.finding import Diagnosis
 from strata.model.live import LiveCell, LiveHead, LiveLayer, LivePoint, LiveRate, LiveRun
 from strata.model.progress import Phase, Progress, StandingCause
 from strata.model.stack import Layer, Stack
+from strata.model.survey import Survey
 from strata.parsing import RUN_ID
 
 EVERY_S = 0.5
@@ -47,12 +48,16 @@ _HOLDS = r"\.?.*\.live.*"
 
 
 @contextmanager
-def recorded(run_id: str, stack: Stack, emit: Emit, goal: float | None = None) -> Iterator[Emit]:
+def recorded(
+    run_id: str, stack: Stack, emit: Emit, goal: float | None = None, survey: Survey | None = None
+) -> Iterator[Emit]:
     """``emit``, and everything it is told kept for others until the block ends. What cannot be kept costs nothing."""
     began = now_unix_ns()
     head = LiveHead(
         run=run_id, stack=stack.name, layers=tuple(map(_layer, stack.layers)), began_unix_ns=began,
-        pid=os.getpid(), goal=goal,
+        pid=os.getpid(), goal=goal, here=None if survey is None else stack.here(survey.hostname),
+        cards=() if survey is None else tuple(one for one in survey.interfaces if one.card),
+        devices=() if survey is None else tuple(one.name for one in survey.devices),
     )  # fmt: skip
     try:
         path = folder(state_dir() / "live", _HINT, _HOLDS) / f"{run_id}{_SUFFIX}"
@@ -75,7 +80,7 @@ def recorded(run_id: str, stack: Stack, emit: Emit, goal: float | None = None) -
 
 
 def _layer(layer: Layer) -> LiveLayer:
-    return LiveLayer(name=layer.name, endpoint=layer.endpoint, node=layer.node)
+    return LiveLayer(name=layer.name, endpoint=layer.endpoint, node=layer.node, on=layer.on)
 
 
 class _Recorder:
@@ -259,7 +264,8 @@ def _rate(point: LivePoint, cell: int, began: int) -> LiveRate:
     p = point.progress
     assert p.layer is not None and p.iops is not None
     second = (point.at_unix_ns - began) / units.NS_PER_S
-    return LiveRate(second=second, layer=p.layer, cell=cell, iops=p.iops, p50_ns=p.p50_ns, p99_ns=p.p99_ns)
+    return LiveRate(second=second, layer=p.layer, cell=cell, iops=p.iops,
+                    bytes_per_second=p.bytes_per_second, p50_ns=p.p50_ns, p99_ns=p.p99_ns)  # fmt: skip
 
 
 def _thinned(measured: Sequence[tuple[LivePoint, int]]) -> Sequence[tuple[LivePoint, int]]:

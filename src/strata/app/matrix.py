@@ -206,7 +206,7 @@ def _carry_out(
         stack, site = here.stack, here.site
         ask = resumed.plan.matrix if resumed else None
         goal = asked.until if isinstance(asked, MatrixWords) else ask.target if ask else None
-        emit = following.enter_context(recorded(run_id, stack, emit, goal))
+        emit = following.enter_context(recorded(run_id, stack, emit, goal, here.survey))
         pieces = {x.name: site.pieces(x.name)[0] for x in stack.layers}
         watches = devices_reached(stack, {name: piece.endpoint for name, piece in pieces.items()})
         runner = Runner(site, engine, store, watches.__getitem__, emit, stop)

@@ -89,7 +89,7 @@ def _carry_out(
     ):
         check_layers(resumed, here.dropped)
         pieces = {x.name: here.site.pieces(x.name)[0] for x in here.stack.layers}
-        emit = following.enter_context(recorded(run_id, here.stack, emit))
+        emit = following.enter_context(recorded(run_id, here.stack, emit, survey=here.survey))
         runner = Runner(here.site, engine, store, _sampling(here, ends), emit, stop)
         plan = resumed.plan if resumed else None
         if plan is None:

@@ -110,10 +110,10 @@ def listening(
 
 def load() -> None:
     """Loads what the first of each page would wait for: libraries of numbers and of the store."""
-    from strata.analyse import changes, gate, two
+    from strata.analyse import changes, fair, gate, two
     from strata.store import open_store
 
-    del changes, gate, two, open_store
+    del changes, fair, gate, two, open_store
 
 
 def _parsed(listen: str) -> tuple[str, int]:

@@ -8,19 +8,26 @@ from pydantic import Field
 
 from strata.model.base import RunId, UnixNs, Value
 from strata.model.estimate import Estimate
+from strata.model.hardware import Interface
 from strata.model.progress import Progress, StandingCause
 
 
 class LiveLayer(Value):
-    """A layer of the stack that is measured, the medium first; ``node`` where it is not this machine."""
+    """A layer of the stack that is measured, the medium first; ``node`` where it is not this machine; ``on``: what its
+    requests go through next."""
 
     name: str
     endpoint: str
     node: str | None = None
+    on: tuple[str, ...] = ()
 
 
 class LiveHead(Value):
-    """What a live record begins with. ``goal``: the half-width, as a share of the mean, at which the run may end."""
+    """What a live record begins with. ``goal``: the half-width, as a share of the mean, at which the run may end.
+
+    ``here``: the node that this machine is; ``cards`` and ``devices`` are this machine's, the nearest to the medium
+    last.
+    """
 
     run: RunId
     stack: str
@@ -28,6 +35,9 @@ class LiveHead(Value):
     began_unix_ns: UnixNs
     pid: int
     goal: float | None = None
+    here: str | None = None
+    cards: tuple[Interface, ...] = ()
+    devices: tuple[str, ...] = ()
 
 
 class LivePoint(Value):
@@ -46,6 +56,7 @@ class LiveRate(Value):
     layer: str
     cell: int
     iops: float
+    bytes_per_second: float | None = None
     p50_ns: float | None = None
     p99_ns: float | None = None
 

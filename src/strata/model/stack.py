@@ -195,6 +195,11 @@ class Stack(Value):
         """The layer of that name. Raises `KeyError`."""
         return {layer.name: layer for layer in self.layers}[name]
 
+    def here(self, hostname: str) -> str | None:
+        """The node that this machine is: the one of its name, else the owner; None where no node says so."""
+        names = [n.name for n in self.nodes if n.name == hostname] + [n.name for n in self.nodes if n.owner]
+        return next(iter(names), None)
+
     def endpoint_of(self, layer: Layer) -> Endpoint:
         """The layer's endpoint as its node reaches it. Raises `UsageError`."""
         netns = next((n.netns for n in self.nodes if n.name == layer.node), None)

@@ -62,16 +62,20 @@ class RememberedPages:
             heads = kept.named_runs(chosen, self._store)
             chosen = [h.id for h in sorted(heads, key=lambda h: h.created_unix_ns)]
         reference, *others = chosen
-        found = [comparing.compare_runs(reference, other, self._store, anyway=anyway) for other in others]
-        if len(found) == 1:
+        if len(others) == 1:
+            found = comparing.compare_runs(reference, others[0], self._store, anyway=anyway)
             twin = f"/compare.json?run={reference}&run={others[0]}"
             return Shown(
-                partial(compare.render, found[0], site("", ("JSON", twin))), partial(found[0].model_dump_json, indent=2)
+                partial(compare.render, found, site("", ("JSON", twin))), partial(found.model_dump_json, indent=2)
             )
-        return Shown(
-            partial(render, "several.html", "", found=found, rows=_rows(found), lines=compare_lines, anyway=anyway),
-            partial(render_part, "comparisons", "comparisons", found),
-        )
+        each = partial(comparing.compare_each, reference, others, self._store, anyway=anyway)
+
+        def html() -> str:
+            # The page shows the rates alone.
+            found = each(whole=False)
+            return render("several.html", "", found=found, rows=_rows(found), lines=compare_lines, anyway=anyway)
+
+        return Shown(html, lambda: render_part("comparisons", "comparisons", each()))
 
     def fleet(self, runs: list[str]) -> Shown:
         """Runs of several hosts: who differs from the others, and in which layer. Raises as `compare_hosts`."""

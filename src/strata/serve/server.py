@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 import uvicorn
 
 from strata.app.serving import Listening, load
+from strata.errors import StrataError
+from strata.serve.feeds import Feeds
 from strata.serve.guard import HEADERS_MOST, Entrance
+from strata.serve.runs import RunPages
 from strata.serve.shown import compile_all
 from strata.serve.site import application
 
 CONNECTIONS_MOST = 100
 IDLE_S = 10
+READY_S = 2.0
 END_S = 1
 """Who follows a run is let go of after so long: his page asks again."""
 
@@ -52,12 +58,21 @@ def serve(listening: Listening, say: Callable[[str], None]) -> None:
             ssl_keyfile=listening.key,
         )
         listener.listen(socket.SOMAXCONN)
-        threading.Thread(target=_ready, name="ready", daemon=True).start()
+        ready = threading.Thread(target=_ready, args=(listening.store,), name="ready", daemon=True)
+        ready.start()
+        # Who opens the address at once would wait for it all the same. A store that does not answer is no reason to
+        # keep silent.
+        ready.join(READY_S)
         say(listening.address(port))
         uvicorn.Server(config).run(sockets=[listener])
 
 
-def _ready() -> None:
-    """Meanwhile, what a first page would wait for is loaded."""
+def _ready(store: str | None) -> None:
+    """What a first page would wait for is loaded and made once."""
     compile_all()
     load()
+    with suppress(StrataError):
+        RunPages(store, Feeds(store), control=False).listed({}).html()
+    # What is loaded stays: without this, each tenth page or so waits for Python to walk through all of it.
+    gc.collect()
+    gc.freeze()

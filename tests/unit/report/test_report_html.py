@@ -96,7 +96,7 @@ def test_names_from_outside_stay_text() -> None:
 def test_every_picture_has_a_name_and_a_description() -> None:
     text = html.render(build())
     pictures = re.findall(r"<svg viewBox[^>]*class=\"chart\".*?</svg>", text, re.S)
-    assert len(pictures) == 8 * 3 + 1
+    assert len(pictures) == 8 * 3 + 2
     for picture in pictures:
         assert re.search(r"<title id=\"[^\"]+\">[^<]+</title><desc id=\"[^\"]+\">[^<]+</desc>", picture)
 

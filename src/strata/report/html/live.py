@@ -12,7 +12,7 @@ from strata.model.estimate import Estimate
 from strata.model.live import LiveRun
 from strata.model.progress import Phase
 from strata.report import figures, live, plain
-from strata.report.html import frame
+from strata.report.html import frame, stack_map
 from strata.report.html.charts.over_time import clock, over_time
 from strata.report.html.charts.svg import mark
 from strata.report.html.charts.timeline import short_count
@@ -84,6 +84,7 @@ def _context(run: LiveRun) -> dict[str, Any]:
         "share": figures.percent,
         "latest": {r.layer: r for r in run.rates},
         "mark": mark,
+        "map": stack_map.of_live(run),
     }
 
 

@@ -16,7 +16,7 @@ from strata.model.run import Report
 from strata.report import answer, clients_text, experiments, figures, ladder, survey_facts, words
 from strata.report.check_lines import check_lines, told
 from strata.report.explained import ROW_HEAD, row_table
-from strata.report.html import counters, frame
+from strata.report.html import counters, frame, stack_map
 from strata.report.html.charts.percentiles import percentiles
 from strata.report.html.charts.prediction import prediction
 from strata.report.html.charts.timeline import timeline
@@ -94,6 +94,7 @@ def context(report: Report) -> dict[str, Any]:
         "good": diagnosis.verdict.kind in (VerdictKind.MEDIUM, VerdictKind.HEALTHY),
         "table": table,
         "order": order,
+        "map": stack_map.of_report(report, table),
         "banners": banners(report),
         "own": own,
         "outcomes": [(f, prediction(f"prediction-{i}", f.outcome)) for i, f in enumerate(outcomes) if f.outcome],

@@ -86,8 +86,12 @@ def title(content: str) -> Markup:
     return element("title", content)
 
 
-def picture(ident: str, name: str, description: str, width: int, height: int, *children: object) -> Markup:
-    """The outermost element, named and described for those who do not see it. ``ident`` is unique in the page."""
+def picture(
+    ident: str, name: str, description: str, width: int, height: int, *children: object, stretched: bool = True
+) -> Markup:
+    """The outermost element, named and described for those who do not see it. ``ident`` is unique in the page. Not
+    ``stretched``: it keeps its size, however wide the page is."""
+    size = {} if stretched else {"style": f"width: {width}px"}
     return element(
         "svg",
         element("title", name, id=f"{ident}-title"),
@@ -97,6 +101,7 @@ def picture(ident: str, name: str, description: str, width: int, height: int, *c
         role="img",
         aria_labelledby=f"{ident}-title {ident}-desc",
         class_="chart",
+        **size,
     )
 
 
