@@ -1,7 +1,7 @@
 """How far apart the loads of many nodes begin: node processes of this machine, told one instant each on its own clock.
 
-``benches/fleet/starts.py [--quick] [--nodes 16] [--times 30] [--beside 6]``: a table of the reached start skew, from the
-first I/Os of the load loops themselves; alone, and beside so many processes that occupy the CPUs.
+``benches/fleet/starts.py [--quick] [--nodes 16] [--times 30] [--beside 6]``: a table of the reached start skew, from
+the first I/Os of the load loops themselves; alone, and beside so many processes that occupy the CPUs.
 """
 
 from __future__ import annotations
