@@ -19,6 +19,8 @@ def pair(name: str, values: Amounts, do: Callable[[float], Do], back: float) -> 
 
 
 SLOW = "c=4 svc=8000"
+MIB = 1.048576e6
+"""The mirror's rates are in these, as its option is."""
 VM = ("store", "one queue")
 GROUPS = (
     Group(
@@ -132,7 +134,7 @@ GROUPS = (
         "mirrored, copies", "mirrored", {"engine": "btrfs", "medium": "none", "rate": "16m"},
         ("owner, mounted", "owner"), ("--rw", "randwrite", "--bs", "64k"),
         (
-            *pair("cards", (("2x@8", 32e6), ("0.5x@8", 8e6), ("2x@4", 32e6)), cards, 16e6 * 1.048576),
+            *pair("cards", (("2x@8", 32 * MIB), ("0.5x@8", 8 * MIB), ("2x@4", 32 * MIB)), cards, 16 * MIB),
             Change("copies=3@4", copies(3)), Change("copies=3@8"), Change("copies=3@16"),
         ),
         points="1,2,4,8,16", expect={"copies": 2}, quick=True,
@@ -146,7 +148,7 @@ GROUPS = (
     Group(
         "mirrored, read elsewhere", "mirrored", {"engine": "btrfs", "medium": "none", "rate": "12m"},
         ("owner, mounted", "other node"), ("--rw", "randread", "--bs", "64k"),
-        pair("cards", (("2x@8", 24e6), ("1.5x@8", 18e6), ("0.5x@4", 6e6)), cards, 12e6 * 1.048576),
+        pair("cards", (("2x@8", 24 * MIB), ("1.5x@8", 18 * MIB), ("0.5x@4", 6 * MIB)), cards, 12 * MIB),
         points="1,2,4,8,16",
     ),
 )  # fmt: skip
