@@ -9,24 +9,13 @@ from scalebench.change import Do
 from strata_lab import cgroups, disks, proc, stacks
 from strata_lab.inject import mirror_copies
 from strata_lab.inject._file import read_once, test_file
-from strata_lab.inject._qos import capped
 from strata_lab.inject._wire import server_node
 from strata_lab.lab import Lab
 
 SETTLE_S = 3.0
 PERIOD_US = 100_000
-"""Of a CPU quota, the kernel's own default. What a process runs beyond its quota before the kernel stops it is some tenths
-of a millisecond of each period: of a quota of 1 ms in 10 ms it made 1.5 ms, and half of it was more than half."""
-
-
-def both(first: Do, second: Do) -> Do:
-    """One after the other."""
-
-    def do(lab: Lab) -> None:
-        first(lab)
-        second(lab)
-
-    return do
+"""Of a CPU quota, the kernel's own default. What a process runs beyond its quota before the kernel stops it is some
+tenths of a millisecond of each period: a quota of 1 ms in 10 ms gave 1.5 ms."""
 
 
 def model(words: str) -> Do:
@@ -113,15 +102,6 @@ def cpu(processors: float) -> Do:
         # Without a quota in between, so that none is more than its period.
         for file, value in (("cpu.cfs_quota_us", -1), ("cpu.cfs_period_us", PERIOD_US), ("cpu.cfs_quota_us", quota_us)):
             (group / file).write_text(str(value))
-
-    return do
-
-
-def cap(iops: float) -> Do:
-    """The first virtual disk's cap."""
-
-    def do(lab: Lab) -> None:
-        capped("iops-total")(lab, iops)
 
     return do
 
