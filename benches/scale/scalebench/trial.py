@@ -21,7 +21,7 @@ from strata_lab.down import down
 from strata_lab.lab import Lab
 from strata_lab.up import up
 
-BUDGET, RUNTIME, RAMP = "35s", "2s", "400ms"
+BUDGET, RUNTIME, RAMP = "50s", "2s", "400ms"
 FILLS = "2500ms"
 """Ramp of a working set: the cache has to fill."""
 Record = dict[str, Any]

@@ -132,7 +132,8 @@ class Sweep(Stepwise):
             return self._ordered(missing, 0)
         if not self._ask.axis.size and self._add_bends(points):
             return self._ordered([c for c in closed(self.plan) if not rounds[c.key]], 0)
-        few = [c for c in points if rounds[c.key] < LOOKS + ROUNDS and self._measured(c)]
+        few = [c for c in points if rounds[c.key] < ROUNDS and self._measured(c)]
+        few = few or self._in_place_of_looks(points, rounds)
         if few:
             return self._ordered(few, min(rounds[c.key] for c in few))
         if self._ask.open_loop and self._ask.axis.load and (cells := self._open(rounds)):
@@ -145,6 +146,12 @@ class Sweep(Stepwise):
             self.ended = "budget"
             return []
         return self._ordered(wide, max(rounds[c.key] for c in wide))
+
+    def _in_place_of_looks(self, points: Sequence[Cell], rounds: Counter[str]) -> list[Cell]:
+        """Points that need one round more for the look not to count, if the budget has room beside the open loops."""
+        few = [c for c in points if rounds[c.key] < LOOKS + ROUNDS and self._measured(c)]
+        kept = OPEN_PART * self._ask.budget_s if self._ask.open_loop else 0.0
+        return few if self.seconds_left > kept + self._step_s * len(few) else []
 
     @property
     def _step_s(self) -> float:
