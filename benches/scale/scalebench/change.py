@@ -60,3 +60,8 @@ class Group:
     reach: Reach = field(default_factory=Reach)
     expect: Mapping[str, int] = field(default_factory=dict)
     quick: bool = False
+
+    @property
+    def undone(self) -> bool:
+        """Whether the lab is after each change as it was before it."""
+        return all(c.reach is not None or c.undo is not nothing for c in self.changes)

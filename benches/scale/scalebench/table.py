@@ -26,6 +26,10 @@ class Judged:
     high: float
     flaw: str = ""
     """Why its figures are not those of the change alone; known afterwards, and not by its error."""
+    kept_from_tuning: bool = False
+    """Every second change of a group: no rule of the prediction is made after looking at these."""
+    spread: float | None = None
+    """How far equal measurements before it lie from their mean, as a share: no prediction can be nearer."""
 
     @property
     def real(self) -> float:
@@ -46,9 +50,9 @@ class Judged:
 def judged(records: Sequence[Record]) -> Iterator[Judged]:
     """Every change that was predicted; what was refused has no gain."""
     for record in records:
-        for c in record["changes"]:
+        for number, c in enumerate(record["changes"]):
             if (p := c["predicted"]) is not None:
-                told = (p["value"], p["low"], p["high"], c.get("flaw", ""))
+                told = (p["value"], p["low"], p["high"], c.get("flaw", ""), number % 2 == 1, c.get("spread"))
                 yield Judged(record["group"], record["stack"], c["asked"], c["before"], c["after"], *told)
 
 
@@ -63,21 +67,28 @@ def table(records: Sequence[Record]) -> tuple[str, bool]:
     lines = ["| lab | asked | before | after | real gain | predicted | error | |", "|---|---|--:|--:|--:|--:|--:|---|"]
     for r in rows:
         told = f"{r.gain:.2f} ({r.low:.2f}–{r.high:.2f})"
-        mark = "; ".join(w for w in ("" if r.covered else "outside", r.flaw) if w)
+        mark = "; ".join(w for w in ("" if r.covered else "outside", r.flaw, "kept" * r.kept_from_tuning) if w)
+        before = units.count(r.before) + (f" ±{r.spread:.1%}" if r.spread is not None else "")
         lines.append(
-            f"| {r.group} | `{r.asked}` | {units.count(r.before)} | {units.count(r.after)} | {r.real:.2f} | {told} "
+            f"| {r.group} | `{r.asked}` | {before} | {units.count(r.after)} | {r.real:.2f} | {told} "
             f"| {r.error:+.1%} | {mark} |"
         )
     if not rows:
         return "no changes are kept", False
-    sound = [r for r in rows if not r.flaw]
-    met = _bars(rows)
-    lines += ["", *(f"* {text}: {'met' if held else 'MISSED'}" for text, held in met)]
-    if sound and len(sound) < len(rows):
-        lines += ["", "Without those whose measurement is known to be flawed:", ""]
-        lines += [f"* {text}: {'met' if held else 'MISSED'}" for text, held in _bars(sound)]
-    lines += [f"* not predicted: {text}" for text in refused(records)]
+    met, none = _bars(rows), refused(records)
+    lines += ["", *_told(met), f"* not predicted: {len(none)}", *(f"  * {text}" for text in none)]
+    parts = (
+        ("Without those whose measurement is known to be flawed:", [r for r in rows if not r.flaw]),
+        ("Those that were kept from tuning:", [r for r in rows if r.kept_from_tuning]),
+    )
+    for title, some in parts:
+        if some and len(some) < len(rows):
+            lines += ["", title, "", *_told(_bars(some))]
     return "\n".join(lines), all(held for _, held in met)
+
+
+def _told(bars: Sequence[tuple[str, bool]]) -> list[str]:
+    return [f"* {text}: {'met' if held else 'MISSED'}" for text, held in bars]
 
 
 def _bars(rows: Sequence[Judged]) -> tuple[tuple[str, bool], ...]:

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from scalebench.change import Group, Reach
@@ -20,7 +21,9 @@ from strata_lab.down import down
 from strata_lab.lab import Lab
 from strata_lab.up import up
 
-BUDGET, RUNTIME, RAMP = "25s", "1500ms", "400ms"
+BUDGET, RUNTIME, RAMP = "50s", "2s", "400ms"
+FILLS = "2500ms"
+"""Ramp of a working set: the cache has to fill."""
 Record = dict[str, Any]
 Say = Callable[[str], None]
 
@@ -46,21 +49,35 @@ def _changed(group: Group, lab: Lab, stack: Path, store: Path, say: Say) -> Reco
     words = ("scale", str(stack), "--over", group.over, "--points", group.points, *group.words, *more)
     run = _strata((*words, "--budget", BUDGET, "--no-open-loop", "--store", str(store)), lab)["run"]
     say(f"· {group.name}: swept in {time.monotonic() - begun:.0f} s")
-    before = {at: _rate(group, lab, at, group.reach) for at in dict.fromkeys(c.at for c in group.changes)}
-    changes = []
+    places = list(dict.fromkeys(c.at for c in group.changes))
+    # What cannot be undone is measured twice before; all else again after each change, so that drift is in both.
+    befores = {at: [_rate(group, lab, at, group.reach) for _ in range(1 if group.undone else 2)] for at in places}
+    afters = []
     for change in group.changes:
         change.do(lab)
         name = change.asked.partition("=")[0]
         at = change.asked.split("=")[1].split("@")[0] if name == group.over else change.at
-        after = _rate(group, lab, at, change.reach or group.reach)
+        afters.append(_rate(group, lab, at, change.reach or group.reach))
         change.undo(lab)
-        say(f"  {change.asked}: {before[change.at]:.0f} -> {after:.0f}, {after / before[change.at]:.3f} times")
-        changes.append({"asked": change.asked, "before": round(before[change.at], 2), "after": round(after, 2)})
+        if group.undone:
+            befores[change.at].append(_rate(group, lab, change.at, group.reach))
+        say(f"  {change.asked}: {_words(befores[change.at])} -> {afters[-1]:.0f}")
+    changes = []
+    for change, after in zip(group.changes, afters, strict=True):
+        before = fmean(befores[change.at])
+        spread = max(abs(b / before - 1) for b in befores[change.at])
+        changes.append({
+            "asked": change.asked, "before": round(before, 2), "after": round(after, 2), "spread": round(spread, 4),
+        })  # fmt: skip
     return {
         "record": 1, "group": group.name, "stack": group.stack, "options": dict(group.options),
         "layer": group.layers[-1], "workload": " ".join(group.words), "over": group.over, "run": run,
         "changes": changes,
     }  # fmt: skip
+
+
+def _words(rates: Sequence[float]) -> str:
+    return ", ".join(f"{rate:.0f}" for rate in rates)
 
 
 def asked(record: Record, store: Path) -> Record:
@@ -109,7 +126,8 @@ def _rate(group: Group, lab: Lab, at: str, reach: Reach) -> float:
         assert fact is not None, "a stack of virtual disks"
         uris = fact["uris"][: reach.disks]
     # Several clients do not begin at once: what they do before all of them run is not counted.
-    times = ("--runtime", "5s", "--ramp-time", "2s") if len(uris) > 1 else ("--runtime", RUNTIME, "--ramp-time", RAMP)
+    ramp = FILLS if group.over == "range" else RAMP
+    times = ("--runtime", "5s", "--ramp-time", "2s") if len(uris) > 1 else ("--runtime", RUNTIME, "--ramp-time", ramp)
     words: list[str] = [*group.words, *times]
     if group.over == "range":
         words += ["--range", f"0:{at}", "--iodepth", str(group.depth)]

@@ -140,7 +140,7 @@ def _measured(runner: Runner, base: Workload, ask: ScaleAsk) -> ScaleResult:
         def hear(interval: Interval, _now: Glance) -> None:
             runner.emit(sweep.told.model_copy(update=rates(interval)))
 
-        timing = Timing(ramp_s=run.plan.ramp_s, runtime_s=sweep.runtime_s(cell), interval_s=run.plan.interval_s)
+        timing = Timing(ramp_s=sweep.ramp_s(cell), runtime_s=sweep.runtime_s(cell), interval_s=run.plan.interval_s)
         return runner.measure_cell(
             step, cell, runner.ready(step, cell, timing, placed_at(cell, run.plan.placement)), hear
         )

@@ -190,7 +190,8 @@ def scale_plan(
     if not live:
         raise UsageError("nothing to measure with", base.label, cells[0].skip or "", "choose a workload that reads")
     each = ROUNDS_OF_BUDGET * ask.budget_s / (3 * (len(live) + 4 * len(stack.layers))) - RAMP_S - OVERHEAD_S
-    runtime_s = min(LONGEST_S, max(SHORTEST_S, round(each, 2)))
+    # Whole tenths of a second: a CPU quota is one for each of them.
+    runtime_s = min(LONGEST_S, max(SHORTEST_S, round(each, 1)))
     return Plan(
         id=run_id, stack=stack, cells=tuple(cells),
         steps=tuple(Step(order=i, round=0, cell=c.key) for i, c in enumerate(live)),

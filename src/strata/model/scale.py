@@ -119,6 +119,8 @@ class ScalePoint(Value):
     """The fullest first."""
     rtt_ns: float | None = sparse(None)
     """The least round trip of the connections to the server."""
+    in_flight: dict[str, float] = sparse({})
+    """Requests under way at each block device, mean."""
 
 
 class OpenPoint(Value):

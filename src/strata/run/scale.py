@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from strata.analyse.scaling.fitted import Fitted, LoadPoint, fitted
-from strata.analyse.scaling.result import closed, load_of, value_of
+from strata.analyse.scaling.result import ROUNDS, closed, counted_rounds, load_of, value_of
 from strata.analyse.stats import estimate
 from strata.model.plan import Cell, Plan, Step
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
-from strata.model.scale import ScaleAsk
+from strata.model.scale import Axis, ScaleAsk
 from strata.model.workload import OpenLoop
 from strata.run.execute import (
     Emit,
@@ -29,8 +29,8 @@ from strata.run.execute import (
 from strata.run.judge import cut_short, ended
 from strata.run.stepwise import Stepwise
 
-ROUNDS = 3
-"""Of every point: two tell no spread that could be believed."""
+LOOKS = 1
+"""Rounds of every point before those that count: how fast it is, and where the curve bends."""
 BENDS = (0.5, 0.71, 1.0, 1.41, 2.0)
 """Of the knee that the ladder shows: where points are added."""
 APART = 1.15
@@ -44,6 +44,7 @@ OPEN_DEPTH = 256
 LEAST_IOS = 150
 """Of a point's further rounds: with few I/Os the spread of the rounds is that of their number."""
 LONGEST_S = 3.0
+LOOK_S = 0.2
 WRITTEN_UP = "byte bound reached: no more writing"
 CELLS = Callable[[str, int], Cell]
 
@@ -80,9 +81,19 @@ class Sweep(Stepwise):
         """Seconds of its next round: as planned, longer where so few I/Os are done in that time."""
         rates = self._rates(cell)
         if not rates or sum(rates) <= 0:
-            return self.plan.runtime_s
-        wanted = math.ceil(LEAST_IOS * len(rates) / sum(rates) * 20) / 20
+            return min(self.plan.runtime_s, LOOK_S)
+        # Whole tenths of a second: a CPU quota is one for each of them.
+        wanted = math.ceil(LEAST_IOS * len(rates) / sum(rates) * 10) / 10
         return max(self.plan.runtime_s, min(wanted, LONGEST_S))
+
+    def ramp_s(self, cell: Cell) -> float:
+        """Seconds before its next round counts: as planned; of a working set until all of it was read once."""
+        length = cell.workload.range.length if cell.workload.range is not None else None
+        if self._ask.axis is not Axis.RANGE or not length:
+            return self.plan.ramp_s
+        rates = self._rates(cell)
+        fills = length / cell.workload.bs * len(rates) / sum(rates) if rates and sum(rates) > 0 else LONGEST_S
+        return min(LONGEST_S, max(self.plan.ramp_s, fills))
 
     def _took(self, result: CellResult) -> tuple[Instruction, ...]:
         self._results.append(result)
@@ -122,6 +133,7 @@ class Sweep(Stepwise):
         if not self._ask.axis.size and self._add_bends(points):
             return self._ordered([c for c in closed(self.plan) if not rounds[c.key]], 0)
         few = [c for c in points if rounds[c.key] < ROUNDS and self._measured(c)]
+        few = few or self._in_place_of_looks(points, rounds)
         if few:
             return self._ordered(few, min(rounds[c.key] for c in few))
         if self._ask.open_loop and self._ask.axis.load and (cells := self._open(rounds)):
@@ -134,6 +146,12 @@ class Sweep(Stepwise):
             self.ended = "budget"
             return []
         return self._ordered(wide, max(rounds[c.key] for c in wide))
+
+    def _in_place_of_looks(self, points: Sequence[Cell], rounds: Counter[str]) -> list[Cell]:
+        """Points that need one round more for the look not to count, if the budget has room beside the open loops."""
+        few = [c for c in points if rounds[c.key] < LOOKS + ROUNDS and self._measured(c)]
+        kept = OPEN_PART * self._ask.budget_s if self._ask.open_loop else 0.0
+        return few if self.seconds_left > kept + self._step_s * len(few) else []
 
     @property
     def _step_s(self) -> float:
@@ -149,7 +167,8 @@ class Sweep(Stepwise):
         return [c for key in keys for c in rng.sample(by[key], len(by[key]))]
 
     def _rates(self, cell: Cell) -> list[float]:
-        return [r.result.iops for r in self._results if r.cell == cell.key and r.error is None and r.result is not None]
+        mine = [r for r in self._results if r.cell == cell.key and r.error is None and r.result is not None]
+        return [r.result.iops for r in counted_rounds(mine) if r.result is not None]
 
     def _measured(self, cell: Cell) -> bool:
         return bool(self._rates(cell))

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from tests.unit.analyse.material import engine_result
 
-from strata.analyse.scaling.result import load_of, value_of
+from strata.analyse.scaling.result import ROUNDS, counted_rounds, load_of, value_of
 from strata.app.options import Options
 from strata.app.scale_plan import cell_at, check_base, placed_at, scale_plan, usable
 from strata.errors import UsageError
@@ -22,7 +22,7 @@ from strata.model.workload import OpenLoop, Workload
 from strata.plan.words import workload_from_words
 from strata.run.execute import execute
 from strata.run.judge import result_of
-from strata.run.scale import LONGEST_S, ROUNDS, Sweep, ladder
+from strata.run.scale import LONGEST_S, LOOK_S, LOOKS, Sweep, ladder
 
 LADDER = (1, 2, 4, 8, 16, 32, 64)
 
@@ -90,7 +90,10 @@ def test_the_ladder_is_followed_by_points_at_the_knee_and_every_point_has_its_ro
     assert status is RunStatus.DONE and set(LADDER) <= depths
     added = depths - set(LADDER)
     assert added and all(5 <= d <= 26 for d in added), "the knee is at 12"
-    assert min(Counter(r.cell for r in closed).values()) >= ROUNDS
+    assert min(Counter(r.cell for r in closed).values()) >= LOOKS + ROUNDS
+    one = [r for r in closed if r.cell == closed[0].cell]
+    assert [r.round for r in counted_rounds(one)] == [r.round for r in one if r.round > 0], "the look does not count"
+    assert len(counted_rounds(one[:ROUNDS])) == ROUNDS, "with no more than these every round counts"
     first = [r.cell for r in done[: len(LADDER)]]
     assert {int(c.partition("-qd")[2]) for c in first} == set(LADDER), "the ladder comes first"
     assert sweep.ended == "every point is within the target"
@@ -193,8 +196,8 @@ def test_a_slow_point_is_measured_for_longer_once_its_rate_is_known() -> None:
     fast, _, _ = carried(ask_for(), lambda w: 100 * capped(w), stop_after=2)
     known = [c for c in sweep.plan.cells if sweep.runtime_s(c) > sweep.plan.runtime_s]
     assert known and all(sweep.runtime_s(c) <= LONGEST_S for c in known)
-    assert any(sweep.runtime_s(c) == sweep.plan.runtime_s for c in sweep.plan.cells), "nothing is known of these yet"
-    assert {fast.runtime_s(c) for c in fast.plan.cells} == {fast.plan.runtime_s}
+    assert any(sweep.runtime_s(c) == LOOK_S for c in sweep.plan.cells), "nothing is known of these yet"
+    assert {fast.runtime_s(c) for c in fast.plan.cells} == {LOOK_S, fast.plan.runtime_s}, "a first look is short"
 
 
 def test_clients_are_a_load_like_threads() -> None:

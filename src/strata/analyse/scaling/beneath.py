@@ -2,9 +2,12 @@
 
 A layer that lets at most W I/Os through at once (queues of a controller, requests of a connection) is as fast as the
 layer below with W inside, and no faster whatever is in flight above. W follows from Little's law at the layer's limit:
-the I/Os that are below then, and those on the way. So much more of the queues is so many times W.
+the I/Os that are below then, and those on the way. So much more of the queues is so many times W. Where both layers
+have the same block devices below them, the requests under way there tell W without that law, also while something else
+limits.
 
 * Behind k times the members the same curve serves k times the load: X′(N) = k·X(N ÷ k), as each member then has N ÷ k.
+  Random I/Os do not come in equal parts: `strata.analyse.scaling.members`.
 
 Source: Chandy, Herzog and Woo, Parametric analysis of queuing networks, IBM Journal of Research and Development 19
 (1975), for the station that stands for a part of the network.
@@ -24,6 +27,8 @@ from strata.analyse.series.longrun import Floats
 
 SAME = 0.95
 """Of the most of the layer below, from which on its limit is the layer's own."""
+LEVEL, OUTSIDE = 0.15, 1.3
+"""How far the requests under way at the last loads lie apart at most, and times that the load is more than they are."""
 GRID, STEPS = (0.05, 4096.0), 600
 """Loads at which the curve below is worked out, and how many of them."""
 
@@ -63,6 +68,30 @@ class Beneath:
         """I/Os per second with so many in this layer and nothing else in the way."""
         loads, rates = self._grid
         return float(np.interp(load, loads, rates))
+
+    def around(self, below: float) -> float:
+        """I/Os of this layer while so many of them are below."""
+        return below + self.extra * self.members * self.curve.rate(below / self.members)
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """Requests under way at the block devices that two layers share, at each load of both, smallest first."""
+
+    top: tuple[tuple[float, float], ...]
+    below: tuple[tuple[float, float], ...]
+
+    def window(self) -> float | None:
+        """I/Os of the upper layer that are below at the most: as many as the lower one had when its devices had as many
+        requests. None where their number still grows with the load, or is no less than it."""
+        loads, held = (np.array(column) for column in zip(*self.below, strict=True))
+        inside = [(n, float(np.interp(q, np.maximum.accumulate(held), loads))) for n, q in self.top]
+        last = inside[-1][0]
+        late = [(n, q) for n, q in inside if n >= last / 2]
+        mean = float(np.mean([q for _, q in late]))
+        if len(late) < 2 or any(abs(q / mean - 1) > LEVEL or n < OUTSIDE * q for n, q in late[1:]):
+            return None
+        return mean if abs(late[0][1] / mean - 1) <= LEVEL else None
 
 
 def windowed(top: Curve, below: Curve) -> bool:

@@ -8,6 +8,7 @@ looked at is said beside it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median
 
 from strata import units
 from strata.analyse import counters
@@ -35,17 +36,19 @@ OURS = 0.5
 def capacities(every: Iterable[Resources]) -> dict[str, float]:
     """What the resources that were used up at any point give then: bytes per second of a card, CPUs of a quota.
 
-    Neither says by itself how much there is; held back all the time, it gives what it has.
+    Neither says by itself how much there is; held back all the time, it gives what it has: a card at the most, a quota
+    in the middle of the points (in a short round are a period more or less).
     """
     most: dict[str, float] = {}
+    quotas: dict[str, list[float]] = {}
     for one in every:
-        full = [(_card(c), c.most) for c in one.cards if (c.held or 0.0) > 0 and (c.waiting or 0.0) >= QUEUED]
+        for c in one.cards:
+            if (c.held or 0.0) > 0 and (c.waiting or 0.0) >= QUEUED:
+                most[_card(c)] = max(most.get(_card(c), 0.0), c.most)
         for q in one.quotas:
             if q.share >= HELD_BACK and (cores := _server_cores(one, q.node, q.process)):
-                full.append((_quota(q), cores))
-        for name, amount in full:
-            most[name] = max(most.get(name, 0.0), amount)
-    return most
+                quotas.setdefault(_quota(q), []).append(cores)
+    return most | {name: median(amounts) for name, amounts in quotas.items()}
 
 
 def busy_of(

@@ -20,6 +20,7 @@ import numpy as np
 from strata.analyse.scaling.knee import knee, worth_doubling
 from strata.analyse.scaling.least import Curve
 from strata.analyse.scaling.plateau import Plateau, fit_plateau
+from strata.analyse.scaling.traced import Traced
 from strata.analyse.scaling.usl import Usl, fit_usl
 from strata.analyse.series.longrun import Floats
 from strata.model.estimate import Estimate
@@ -58,13 +59,6 @@ class LoadPoint:
 
 
 @dataclass(frozen=True)
-class NoCurve:
-    """No curve is told."""
-
-    why: str
-
-
-@dataclass(frozen=True)
 class Fitted:
     """``curve`` is the best one, ``draws`` the ones that the points leave open; ``rms`` as a share."""
 
@@ -73,6 +67,10 @@ class Fitted:
     draws: tuple[Curve, ...]
     rms: float
     points: tuple[LoadPoint, ...]
+
+    def traced(self) -> Fitted:
+        """The same, with the curves bent towards the points (`Traced`): what is asked between them is nearer so."""
+        return self if isinstance(self.curve, Traced) else _traced(self)
 
     @property
     def least_load(self) -> float:
@@ -124,6 +122,14 @@ class Fitted:
         return self.over(lambda c: worth_doubling(c, share, self.least_load, REACH * self.most_load), "1")
 
 
+@dataclass(frozen=True)
+class NoCurve:
+    """No curve is told. ``through``: the points themselves, which tell of the loads between them."""
+
+    why: str
+    through: Fitted | None = None
+
+
 def fitted(points: Sequence[LoadPoint], *, seed: int = 1, draws: int = DRAWS) -> Fitted | NoCurve:
     """The curve of these points; loads may come in any order, each once."""
     series = tuple(sorted((p for p in points if p.rate > 0 and p.load > 0), key=lambda p: p.load))
@@ -141,8 +147,22 @@ def fitted(points: Sequence[LoadPoint], *, seed: int = 1, draws: int = DRAWS) ->
         form, curve, left = Form.PLATEAU, plateau, off[1]
     rms = float(np.sqrt(np.mean(left**2)))
     if rms > max(MISFIT, 2.5 * float(np.median(own))):
-        return NoCurve(_neither(series, rms))
+        # No knee and no limit are read off it; a rate between two points is.
+        near = Fitted(form, curve, (curve,) * draws, rms, series)
+        return NoCurve(_neither(series, rms), near.traced())
     return Fitted(form, curve, _drawn(curve, n, own, left, draws, seed), rms, series)
+
+
+def _traced(found: Fitted, seed: int = 1) -> Fitted:
+    rng = np.random.default_rng(seed)
+    n, x, own = (np.array([getattr(p, name) for p in found.points], dtype=float) for name in ("load", "rate", "error"))
+    own = np.minimum(np.hypot(own, LEAST_ERROR), WILDEST)
+    curve = Traced.through(found.curve, n, x, own)
+    if all(c is found.curve for c in found.draws):
+        draws = tuple(curve.moved(own * rng.standard_normal(len(n))) for _ in found.draws)
+    else:
+        draws = tuple(Traced(c, curve.loads, curve.off) for c in found.draws)
+    return Fitted(found.form, curve, draws, found.rms, found.points)
 
 
 def _too_little(series: Sequence[LoadPoint]) -> str:

@@ -7,14 +7,17 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from strata.analyse.scaling.asked import Around, around, what_if
+from strata.analyse.noise import noise_floor
+from strata.analyse.rounds import collect
+from strata.analyse.scaling.asked import around, what_if
 from strata.analyse.scaling.busy import busy_of, capacities, saturated
+from strata.analyse.scaling.counted import Around
 from strata.analyse.scaling.demands import demands_of
 from strata.analyse.scaling.fitted import Fitted, LoadPoint, NoCurve, fitted
 from strata.analyse.scaling.plateau import Plateau
 from strata.analyse.scaling.usl import Usl
 from strata.analyse.stats import estimate
-from strata.analyse.summary import cell_summary
+from strata.analyse.summary import summarise
 from strata.model import histogram
 from strata.model.analysis import CellSummary, Generator
 from strata.model.estimate import Estimate
@@ -27,6 +30,8 @@ from strata.model.workload import OpenLoop
 
 SHOWN = ("50", "90", "99", "99.9")
 KEPT_UP = 0.98
+ROUNDS = 3
+"""Of every point, beside a first look: two tell no spread that could be believed."""
 BAND = 60
 EDGE = 1.96
 """Standard errors from a value to the end of its interval of 95 %."""
@@ -57,6 +62,13 @@ def closed(plan: Plan) -> tuple[Cell, ...]:
     return tuple(c for c in plan.cells if not isinstance(c.workload.arrival, OpenLoop) and c.skip is None)
 
 
+def counted_rounds(results: Sequence[CellResult]) -> list[CellResult]:
+    """The rounds that tell a point: without the first look, where there are `ROUNDS` more. What is opened for the
+    first time is slower than it will be, or faster."""
+    ordered = sorted(results, key=lambda r: r.round)
+    return ordered[1:] if len(ordered) > ROUNDS else ordered
+
+
 def points_of(
     plan: Plan, axis: Axis, results: Sequence[CellResult], generator: Generator | None
 ) -> tuple[ScalePoint, ...]:
@@ -65,7 +77,13 @@ def points_of(
     for r in results:
         if r.error is None and r.result is not None:
             by.setdefault(r.cell, []).append(r)
-    summaries = {c.key: cell_summary(c.layer, c.workload, by.get(c.key, [])) for c in closed(plan)}
+    by = {key: counted_rounds(some) for key, some in by.items()}
+    rounds = {c.key: collect(c.layer, c.workload, by.get(c.key, [])) for c in closed(plan)}
+    noise = {
+        layer.name: noise_floor(r for r in rounds.values() if r.layer == layer.name and r.values)
+        for layer in plan.stack.layers
+    }
+    summaries = {key: summarise(r, noise=noise[r.layer]) for key, r in rounds.items()}
     most = {
         layer.name: capacities(s.resources for s in summaries.values() if s is not None and s.layer == layer.name)
         for layer in plan.stack.layers
@@ -92,6 +110,7 @@ def points_of(
                 cycles=summary.cycles,
                 busy=busy_of(summary, good, ceiling, most[cell.layer]),
                 rtt_ns=_round_trip(plan, cell.layer, summary),
+                in_flight={d.name: d.in_flight for d in summary.resources.disks if d.in_flight is not None},
             )
         )
     order = [layer.name for layer in plan.stack.layers]
@@ -223,7 +242,7 @@ def answered(
     curves, answers = [], []
     for layer, some in mine.items():
         curves.append(curve_of(layer, some, ask, fits[layer]))
-        beside = Around() if stack is None else around(stack, layer, fits)
+        beside = Around() if stack is None else around(stack, layer, fits, mine)
         answers += [what_if(a, layer, some, ask, fits[layer], _per(some, ask.axis), beside) for a in ask.what_if]
     return tuple(curves), tuple(answers)
 

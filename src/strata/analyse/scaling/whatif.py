@@ -45,6 +45,10 @@ class Demand:
     error: float = 0.0
     per_byte: float = 0.0
     """Of a card: bytes that it sends for each byte of the application."""
+    full: bool = False
+    """Whether it is used up at the load in question, whatever the curve says of other loads."""
+    varies: float = 0.0
+    """How much ``seconds`` differ from load to load, as a share: the standard deviation over all points."""
 
     def used(self, rate: float) -> float:
         """Share of the time it is at work."""
@@ -90,7 +94,7 @@ def network_of(
     alone = 1 / fitted.curve.first
     stations = [QueueStation(d.name, d.seconds, d.servers) for d in demands.each]
     rest = alone - sum(s.demand for s in stations)
-    if not any(d.used(most) >= FULL for d in demands.each):
+    if not any(d.full or d.used(most) >= FULL for d in demands.each):
         takes = NO_TIME if budget else min(1 / most, max(rest, NO_TIME))
         stations.append(QueueStation(LIMIT, takes, most * takes))
         rest -= takes

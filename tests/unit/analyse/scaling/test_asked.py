@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from strata.analyse.scaling.asked import Around, around, what_if
+from strata.analyse.scaling.asked import around, what_if
+from strata.analyse.scaling.beneath import UnderWay
+from strata.analyse.scaling.counted import Around
 from strata.analyse.scaling.fitted import Fitted, LoadPoint, NoCurve, fitted
+from strata.analyse.scaling.network import Network, QueueStation
 from strata.model.estimate import Estimate
 from strata.model.scale import Axis, Busy, ScaleAsk, ScalePoint, WhatIf
 from strata.model.stack import Stack
@@ -82,9 +87,81 @@ def test_more_connections_are_as_fast_as_the_layer_below_lets_them_be() -> None:
 
 def test_storage_nodes_have_equal_parts_of_the_load() -> None:
     some, found = points(250, 2000), curve(250, 2000)
-    assert gain(asked("storage-nodes=4", some, found, Around({"storage-nodes": 2}))) == pytest.approx(2.0, rel=0.02)
-    assert gain(asked("storage-nodes=4@4", some, found, Around({"storage-nodes": 2}))) == pytest.approx(1.0, rel=0.02)
+    even = Around({"storage-nodes": 2}, random=False)
+    assert gain(asked("storage-nodes=4", some, found, even)) == pytest.approx(2.0, rel=0.02)
+    assert gain(asked("storage-nodes=4@4", some, found, even)) == pytest.approx(1.0, rel=0.02)
     assert "expect.members" in asked("storage-nodes=4", some, found).refused
+
+
+def test_random_ios_find_one_storage_node_busy_and_another_idle() -> None:
+    """One node of eight servers, then two: with 16 I/Os on both some wait although there are 16 servers."""
+    some, found = points(250, 2000), curve(250, 2000)
+    told = gain(asked("storage-nodes=2@16", some, found, Around({"storage-nodes": 1})))
+    assert told == pytest.approx(network_gain(16), rel=0.03) and 1.5 < told < 1.95
+    assert gain(asked("storage-nodes=2@64", some, found, Around({"storage-nodes": 1}))) > 1.9
+
+
+def network_gain(load: int) -> float:
+    """Two stations of eight servers of 4 ms for one, by the network of equal stations."""
+    each = tuple(QueueStation(str(i), 0.004 / 2, 8) for i in range(2))
+    return Network(each).exact(load) / min(2000.0, load * 250.0)
+
+
+def test_more_storage_nodes_do_not_pass_the_window_of_the_layer() -> None:
+    """16 I/Os at most are below, which does not show while one node is full with 8."""
+    some, found = points(250, 2000), curve(250, 2000)
+    seen = UnderWay(tuple((n, min(n, 16)) for n in LOADS), tuple((n, n) for n in LOADS))
+    beside = Around({"storage-nodes": 1}, curve(250, 2000), seen)
+    assert gain(asked("storage-nodes=4@64", some, found, beside)) < 2.0
+    free = Around({"storage-nodes": 1}, curve(250, 2000))
+    assert gain(asked("storage-nodes=4@64", some, found, free)) > 3.5
+
+
+def test_a_queue_lets_whole_ios_through_as_the_devices_below_show() -> None:
+    some, found = points(400, 800), curve(400, 800)
+    seen = UnderWay(tuple((n, min(n, 1.93)) for n in LOADS), tuple((n, n) for n in LOADS))
+    told = asked("connections=3", some, found, Around({"connections": 1}, curve(402, 4000), seen))
+    assert gain(told) == pytest.approx(3.0, rel=0.03) and "2 of them below" in told.rests_on
+
+
+def test_what_the_layer_below_would_be_asked_and_was_not_measured_with_is_refused() -> None:
+    some, found = points(400, 800), curve(400, 800)
+    beside = Around({"connections": 1}, curve(400, 100_000))
+    assert "was still getting faster" in asked("connections=100@200", some, found, beside).refused
+
+
+def test_a_quota_that_costs_another_amount_at_every_load_is_not_predicted() -> None:
+    def held(demand_us: Callable[[int], float]) -> list[ScalePoint]:
+        """0.1 CPU, always used up."""
+        found = []
+        for n in LOADS:
+            x = 0.1 / (demand_us(n) / 1e6)
+            used = Busy(name="quota@smbd", of="q", share=1.0, servers=0.1, demand_ns=one(demand_us(n) * 1e3, "ns"))
+            found.append(ScalePoint(layer="top", value=n, outstanding=n, iops=one(x, "IOPS"), busy=(used,)))
+        return found
+
+    steady, falling = held(lambda _: 100.0), held(lambda n: 200.0 - 2 * n)
+    flat = fitted([LoadPoint(p.outstanding, p.iops.value, 0.005) for p in steady], draws=40)
+    assert isinstance(flat, Fitted)
+    assert gain(asked("quota=2x", steady, flat)) == pytest.approx(2.0, rel=0.02)
+    assert "differs by" in asked("quota=2x", falling, flat).refused
+
+
+def test_the_way_is_what_the_layer_below_does_not_take_and_may_be_more_trips_than_one() -> None:
+    """4 ms below and 8 ms on the way, where a round trip takes 4."""
+    some, found = points(1 / 0.012, 200_000, rtt=4e6), curve(1 / 0.012, 200_000)
+    told = asked("rtt=0.5x@2", some, found, Around(below=curve(250, 200_000)))
+    assert gain(told) == pytest.approx(12 / 8, rel=0.02) and "2.0 round trips" in told.rests_on
+
+
+def test_points_that_no_curve_draws_still_tell_of_what_lies_between_them() -> None:
+    crooked = fitted([LoadPoint(n, r, 0.005) for n, r in ((1, 100), (2, 200), (3, 300), (4, 250), (8, 500), (16, 500))])
+    assert isinstance(crooked, NoCurve) and crooked.through is not None
+    assert crooked.through.curve.rate(4) == pytest.approx(250, rel=0.02)
+    some = points(100, 500)
+    answer = what_if("iodepth=4@2", "top", some, ask(), crooked, 1.0, Around())
+    assert gain(answer) == pytest.approx(1.25, rel=0.03) and "No curve fits" in answer.rests_on
+    assert "no curve" in what_if("iodepth=64@2", "top", some, ask(), crooked, 1.0, Around()).refused
 
 
 def test_half_the_round_trip_is_a_part_of_the_time() -> None:
@@ -114,6 +191,6 @@ def test_the_stack_says_how_many_there_are() -> None:
         "expect.members = 2\nexpect.copies = 3\n"
         '[[layer]]\nname = "top"\non = ["store"]\nendpoint = "nbd://h/e?connections=4"\n'
     )
-    found = around(stack, "top", {"store": curve(500, 4000)})
+    found = around(stack, "top", {"store": curve(500, 4000)}, {})
     assert found.counted == {"connections": 4, "storage-nodes": 2, "copies": 3, "disks": 1}
-    assert found.below is not None and around(stack, "store", {}).counted == {"storage-nodes": 2, "copies": 3}
+    assert found.below is not None and around(stack, "store", {}, {}).counted == {"storage-nodes": 2, "copies": 3}
