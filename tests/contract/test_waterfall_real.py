@@ -73,9 +73,9 @@ def test_requests_at_depth_are_told_apart(device: str, engine: str, way: Way) ->
     words += [f"--ioengine={engine}", f"--io_size={4 * COUNT}k", "--norandommap", "--thread=0"]
     _, fall = followed(device, *words)
     (group,) = [g for g in fall.groups if g.way is way]
-    assert (group.deed, group.total.count) == (Deed.READ, COUNT)
     # Two that read one block at one time are told of none.
     assert fall.missing.requests <= COUNT // 20
+    assert group.deed is Deed.READ and COUNT - fall.missing.requests <= group.total.count <= COUNT
 
 
 def test_a_sync_holds_its_flush_and_a_cached_read_needs_no_device(device: str) -> None:
