@@ -14,6 +14,7 @@ from statistics import median
 from typing import Any
 
 import pytest
+from chrome import slices
 from commands import STRATA
 from loops import MIB, loop, mounted, need, need_root, run
 from test_disk_part import disk
@@ -154,7 +155,8 @@ def test_the_files_hold_the_same_requests(path: Path_, tmp_path: Path) -> None:
     with path.server():
         result, _ = path.asked(0.0, "--perfetto", str(perfetto), "--html", str(page))
     events: list[dict[str, Any]] = json.loads(perfetto.read_text())["traceEvents"]
-    assert sum(e["ph"] == "X" and e["cat"] == "request" for e in events) == COUNT
+    assert sum(e["ph"] == "B" and e["cat"] == "request" for e in events) == COUNT
+    slices(events)
     assert "wire · own" in page.read_text()
     assert layers(result)[PathKind.WIRE] > 0
 

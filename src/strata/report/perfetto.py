@@ -1,7 +1,10 @@
-"""Sampled requests as Chrome's trace events: a JSON document that Perfetto (ui.perfetto.dev) and chrome://tracing open.
+"""Sampled requests as Chrome's trace events: a JSON document that Perfetto (ui.perfetto.dev), chrome://tracing and
+speedscope open.
 
 A process for each kind of request, a lane (its thread) for each of those that were in flight at one time. A request is
-a complete event (``X``) with its segments in it; times are µs of CLOCK_MONOTONIC, as the format asks.
+a slice with its segments in it; times are µs of CLOCK_MONOTONIC, as the format asks. Slices are pairs of events (``B``,
+``E``), not complete ones (``X``): where one segment ends and the next begins is then one number. A begin and a length
+are two, whose sum is rounded, and viewers take a segment that ends after the next has begun for a fault.
 """
 
 from __future__ import annotations
@@ -50,14 +53,17 @@ def _lanes(requests: list[SampledRequest]) -> list[int]:
 
 
 def _request(waterfall: Waterfall, one: SampledRequest, pid: int, lane: int, began: int) -> list[dict[str, Any]]:
-    def event(name: str, begin: int, ns: int, category: str, **args: object) -> dict[str, Any]:
-        ts, dur = (began + one.at_ns + begin) / _NS_PER_US, ns / _NS_PER_US
-        return {"ph": "X", "name": name, "cat": category, "pid": pid, "tid": lane, "ts": ts, "dur": dur, "args": args}
+    def edge(ph: str, name: str, at: int, category: str, **args: object) -> dict[str, Any]:
+        ts = (began + one.at_ns + at) / _NS_PER_US
+        return {"ph": ph, "name": name, "cat": category, "pid": pid, "tid": lane, "ts": ts, "args": args}
 
-    deed = waterfall.groups[one.group].deed.value
-    whole = event(deed, 0, one.ns, "request", thread=f"{one.comm}/{one.tid}", slowest=one.slow)
+    def whole(ph: str, at: int) -> dict[str, Any]:
+        deed = waterfall.groups[one.group].deed.value
+        return edge(ph, deed, at, "request", thread=f"{one.comm}/{one.tid}", slowest=one.slow)
+
     parts = [
-        event(layer_name(waterfall.layers[layer]), begin, ns, part.value, part=part.value)
+        edge(ph, layer_name(waterfall.layers[layer]), at, part.value, part=part.value)
         for layer, part, begin, ns in one.segments
+        for ph, at in (("B", begin), ("E", begin + ns))
     ]
-    return [whole, *parts]
+    return [whole("B", 0), *parts, whole("E", one.ns)]

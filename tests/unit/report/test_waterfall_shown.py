@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from chrome import slices
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 from waterfalls import COUNT, PARTS, traced, waterfall
 
-from strata.model.waterfall import NotFollowed
+from strata.model.waterfall import NotFollowed, PartKind
 from strata.report.html import trace as page
 from strata.report.perfetto import perfetto_json
 from strata.report.trace_text import trace_text
@@ -76,28 +80,36 @@ def events(tmp_path: Path) -> list[dict[str, Any]]:
 
 
 def test_trace_events_have_what_the_format_asks_of_them(tmp_path: Path) -> None:
-    """As in "Trace Event Format": complete events with ts and dur in µs, metadata events with the names."""
-    for event in events(tmp_path):
+    """As in "Trace Event Format": pairs of begin and end with ts in µs, metadata events with the names."""
+    found = events(tmp_path)
+    for event in found:
         assert isinstance(event["pid"], int) and isinstance(event["tid"], int) and event["name"]
         if event["ph"] == "M":
             assert event["name"] in ("process_name", "thread_name") and event["args"]["name"]
         else:
-            assert event["ph"] == "X" and event["ts"] >= 0 and event["dur"] > 0 and event["cat"]
-    whole = [e for e in events(tmp_path) if e["ph"] == "X" and e["cat"] == "request"]
-    assert [e["dur"] for e in whole] == [1000.0, 1000.0, 9000.0]
-    assert whole[1]["ts"] - whole[0]["ts"] == pytest.approx(500.0)
+            assert event["ph"] in "BE" and event["ts"] >= 0 and event["cat"]
+    whole = [one for one in slices(found) if one.category == "request"]
+    assert [one.us for one in whole] == [1000.0, 1000.0, 9000.0]
+    assert whole[1].ts - whole[0].ts == pytest.approx(500.0)
+    assert {one.lane for one in whole} == {(1, 1), (1, 2)}
 
 
-def test_events_of_one_lane_lie_in_each_other_or_apart(tmp_path: Path) -> None:
-    """Two that overlap in part cannot be drawn on one line."""
-    found = [e for e in events(tmp_path) if e["ph"] == "X"]
-    lanes = {e["tid"] for e in found}
-    assert len(lanes) == 2
-    for lane in lanes:
-        open_until: list[float] = []
-        for event in sorted((e for e in found if e["tid"] == lane), key=lambda e: (e["ts"], -e["dur"])):
-            end = event["ts"] + event["dur"]
-            while open_until and open_until[-1] <= event["ts"] + 1e-6:
-                open_until.pop()
-            assert not open_until or end <= open_until[-1] + 1e-3
-            open_until.append(end)
+@given(began=st.integers(0, 2**57), lengths=st.lists(st.integers(1, 10**8), min_size=1, max_size=20))
+def test_segments_of_a_request_meet_and_end_within_it_whatever_the_clock_shows(began: int, lengths: list[int]) -> None:
+    """The clock is at weeks, and segments are ns: a begin and a length are rounded apart."""
+    ends = list(accumulate(lengths))
+    segments = tuple((n % 2, PartKind.OWN, end - ns, ns) for n, (end, ns) in enumerate(zip(ends, lengths, strict=True)))
+    with TemporaryDirectory() as folder:
+        result = traced(Path(folder))
+    assert result.waterfall is not None and result.recording is not None
+    one = result.waterfall.samples[0].model_copy(update={"ns": ends[-1], "segments": segments})
+    follows = one.model_copy(update={"at_ns": one.at_ns + one.ns})
+    fall = result.waterfall.model_copy(update={"samples": (one, follows)})
+    told = result.recording.model_copy(update={"began_ns": began})
+    document = json.loads(perfetto_json(result.model_copy(update={"waterfall": fall, "recording": told})))
+    found = slices(document["traceEvents"])
+    assert len(found) == 2 * (1 + len(lengths)) and {s.lane for s in found} == {(1, 1)}
+    parts = [s for s in found if s.depth == 1]
+    assert len(parts) == 2 * len(lengths)
+    for part, following in pairwise(parts):
+        assert part.end == following.ts
