@@ -108,7 +108,7 @@ class NodesEngine:
         except ClientsLost:
             raise
         except RunFailed as e:
-            raise ClientsLost("cannot measure on nodes", where, e.why, e.hint) from e
+            raise ClientsLost("cannot measure on nodes", where, e.headline, e.hint) from e
         crowd = Counter(self._hosts[node] for node in nodes for _ in numbers[node])
         lead_s = LEAD_S + LEAD_EACH_S * max(crowd.values()) + ROUNDS * round_s
         start_ns = time.monotonic_ns() + round(lead_s * units.NS_PER_S)
