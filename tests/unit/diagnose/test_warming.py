@@ -8,9 +8,13 @@ from collections.abc import Callable
 import pytest
 
 from strata.diagnose.case import Case
+from strata.diagnose.causes import cold_cache
+from strata.diagnose.opinion import Weight
 from strata.diagnose.warming import warmed_up
 from strata.model.analysis import Analysis, CellSummary
+from strata.model.estimate import Estimate
 from strata.model.expect import Expect
+from strata.model.reference import Reference, ReferenceSource
 
 from . import mediums
 from .mediums import faulty, local_stack
@@ -131,3 +135,26 @@ def test_a_cache_that_becomes_warm_shows_in_the_first_bins_of_the_first_read(
 ) -> None:
     case = in_time(mediums.simulate(SILENT, faulty(), seed=3), change, noise)
     assert (warmed_up(case, case.stations[0]) is not None) is cold
+
+
+@pytest.mark.parametrize(("then", "certain"), [(None, False), (1.2, True), (0.1, False), (3.0, False)])
+def test_only_an_earlier_run_that_agrees_with_the_later_rounds_makes_it_certain(
+    then: float | None, certain: bool
+) -> None:
+    """``then``: IOPS of the earlier run, of those of the later rounds."""
+    case = in_time(mediums.simulate(SILENT, faulty(), seed=3), nothing, 0.0)
+    found = warmed_up(case, case.stations[0])
+    assert found is not None
+    if then is not None:
+        before = Reference(
+            layer=found.cell.layer,
+            workload_key=found.cell.workload.key,
+            source=ReferenceSource.BASELINE,
+            of="run 1",
+            iops=Estimate(value=then * found.quick, low=None, high=None, n=2, unit="IOPS"),
+            ratio=Estimate(value=1 / then, low=None, high=None, n=2, unit="ratio"),
+            allowance=0.15,
+        )
+        case = Case(SILENT, case.analysis.model_copy(update={"references": (before,)}))
+    (told,) = cold_cache.judge(case)
+    assert (told.weight is Weight.SHOWN and not told.missing) is certain
