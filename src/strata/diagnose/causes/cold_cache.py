@@ -8,12 +8,15 @@ Why it matters
 Evidence it needs
     From an earlier run: most reads take at least 1.5 times as long as then, those one at a time included, and the
     worst four times; durable writes that go to the medium itself do not. Or, operational: with one request at a time,
-    the times of reads form two groups thirty times apart, and the fast group has less than 60 % of them.
+    the times of reads form two groups thirty times apart, and the fast group has less than 60 % of them. Or, over
+    time: the read that was measured first runs at the rate of the medium's durable writes and becomes at least four
+    times as fast within its first round; no later round of it falls back.
     Differential: the share of fast reads is what is left of a workload that was, or could be, warm; it grows from
     round to round while the cache warms up.
 What rules it out
     One group of times (then there is no cache, or it answers all or nothing); groups that are close together (members
-    of one kind).
+    of one kind). Of reads that are slow at first: writes that are slow at first as well; slow reads in a later round
+    of the same workload; slow reads that are not as even as the medium's writes, or not as fast.
 What to do next
     Let the cache warm up, or measure longer; then give it more memory, or read less at random.
 How sure
@@ -31,11 +34,12 @@ import math
 from collections.abc import Iterator
 
 from strata import units
-from strata.diagnose import groups
+from strata.diagnose import groups, warming
 from strata.diagnose.case import Case, Station
 from strata.diagnose.evidence import differential, operational
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.reference import grounds, healthy, held, known
+from strata.diagnose.warming import WarmUp
 from strata.model.analysis import CellSummary
 from strata.model.finding import Cause
 from strata.model.reference import Reference, ReferenceSource
@@ -47,6 +51,8 @@ MOST_HITS, GAIN = 0.6, 0.2
 LOST, SLOWER, AS_BEFORE = 4.0, 1.5, 1.25
 """Times as long as in the earlier run: the worst of the reads that a cache answered then, most of them (while it warms
 up), and at most a durable write, which no cache of reads answers."""
+AGREES = 1.5
+"""Times the earlier run's rate, up or down, that the same read has in the rounds after the cache was warm."""
 BY_THE_MEDIUM = 0.5
 """Times a read, now: a durable write that is quicker ends in a cache that survives a loss of power, and tells nothing
 of the medium."""
@@ -57,6 +63,9 @@ def judge(case: Case) -> Iterator[Opinion]:
     for station in grounds(case):
         if (found := lost(case, station)) is not None:
             yield found
+            continue
+        if (seen := warming.warmed_up(case, station)) is not None:
+            yield _warmed(case, station, seen)
             continue
         stated = healthy(station.layer.expect)
         two = groups.cached(station)
@@ -135,6 +144,42 @@ def lost(case: Case, station: Station) -> Opinion | None:
         ),
         layer=layer,
         loss=sum(-math.log(r.ratio.value) for r in slower) / len(station.cells),
+    )
+
+
+def _warmed(case: Case, station: Station, seen: WarmUp) -> Opinion:
+    """Cold when the run began. Certain where the later rounds are as fast as in an earlier run: then it was warm."""
+    cell, layer, label = seen.cell, station.layer.name, seen.cell.workload.label
+    then = _then(case, cell.layer, cell)
+    agrees = then is not None and 1 / AGREES <= seen.quick / then.iops.value <= AGREES
+    slow, quick = units.count(seen.slow), units.count(seen.quick)
+    as_then = f", as in the earlier run ({units.count(then.iops.value)})" if then is not None and agrees else ""
+    return Opinion(
+        title=f"the cache that answers the reads of {layer} was cold when the run began",
+        explanation=f"{label}, the read that was measured first, gave {slow} IOPS at the begin of the run and "
+        f"{quick} in the later rounds{as_then}: at first the medium served it, then a cache in front of it.",
+        next_step="Measure again: the cache is warm now. If reads are slow after each pause, look for what empties "
+        "the cache or takes its memory.",
+        cells=frozenset({cell.workload.key}),
+        weight=Weight.SHOWN if agrees else Weight.SUGGESTED,
+        strength=0.9 if agrees else 0.7,
+        lead=6.0 if agrees else 2.0,
+        evidence=(
+            operational(
+                f"{label} at {cell.layer}: {slow} IOPS until second {units.significant(seen.seconds, 2)} of the run, "
+                f"at least {units.significant(warming.CLEAR, 2)} times as many ever after, {quick} in the later "
+                f"rounds{as_then}",
+                [cell],
+            ),
+            differential(
+                f"{seen.written.workload.label}: durable writes of the same size give "
+                f"{units.count(seen.written.iops.value)} IOPS in every round: the rate of the medium",
+                [seen.written],
+            ),
+        ),
+        missing=() if agrees else ("an earlier run in which the cache was warm",),
+        layer=layer,
+        loss=-math.log(seen.left) / len(station.cells),
     )
 
 
