@@ -28,7 +28,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{command.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("STRATA_STORE", raising=False)
-    for name, value in {"BASELINE_RUNS": "3", "RUNS": "3", "NOISE": "4%", "OUT": str(tmp_path)}.items():
+    for name, value in {"BASELINE_RUNS": "3", "RUNS": "4", "NOISE": "4%", "OUT": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
     return tmp_path
 

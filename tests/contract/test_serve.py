@@ -125,6 +125,24 @@ def test_several_runs_stand_beside_each_other(server: Served) -> None:
     assert server.ask(f"/compare?run={FIRST}&run={FIRST}").status == 404
 
 
+def test_each_of_several_is_what_the_two_alone_are(tmp_path: Path) -> None:
+    """What is read once for all of them is what each pair would have read."""
+    from filling import fill as fill_in_bulk
+
+    (tmp_path / "s").mkdir(mode=0o700)
+    with open_store(str(tmp_path / "s" / "strata.db")) as store:
+        fill_in_bulk(store, 9)
+    with served(tmp_path / "s") as server:
+        alone = [json.loads(server.ask(f"/compare.json?run=run-000001&run=run-00000{n}").body) for n in (4, 7)]
+        several = "run=run-000001&run=run-000004&run=run-000007"
+        assert json.loads(server.ask(f"/compare.json?{several}").body)["comparisons"] == alone
+        shown = server.ask(f"/compare?{several}").body
+        for verdict in {cell["verdict"] for one in alone for cell in one["cells"]}:
+            rows = sum(cell["verdict"] == verdict for one in alone for cell in one["cells"])
+            assert len(re.findall(rf'class="mark">[^<]*</span> {verdict}', shown)) == rows
+        assert alone[0]["learnt_from"] and any(cell["shifts"] for cell in alone[0]["cells"])
+
+
 def test_what_is_no_fair_comparison_is_said_and_can_be_asked_anyway(tmp_path: Path) -> None:
     fill(tmp_path / "s")
     with open_store(str(tmp_path / "s" / "strata.db")) as store:

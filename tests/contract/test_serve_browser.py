@@ -44,8 +44,7 @@ PAGES = {
     "watch form": "/watch",
     "watch": f"/watch?path={WATCHED}",
 }
-VIEWS = [(400, "light"), (1440, "light"), (1440, "dark"), (2560, "light")]
-"""Every width, and every colour at one: the colours do not depend on the width."""
+VIEWS = [(400, "light"), (400, "dark"), (1440, "light"), (1440, "dark"), (2560, "light")]
 
 STEP = "Number(document.querySelector('#now .confidence').textContent.match(/step (\\d+)|$/)[1])"
 """Which step the page shows; NaN before the first."""

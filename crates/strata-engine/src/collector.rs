@@ -76,12 +76,11 @@ impl<C: Clock> Collector<C> {
         let start_ns = self.recipe.start_at_ns.map_or(now_ns, |at_ns| setting.to_run(at_ns));
         let started_unix_ns = unix_ns.saturating_add_signed(start_ns.wrapping_sub(now_ns).cast_signed());
         let ramp_end_ns = start_ns + self.recipe.ramp_ns;
+        let control = Arc::clone(&self.control);
+        let _leading = self.recipe.start_at_ns.map(|_| control.urgent.lead());
+        let mut urgent_ns = self.recipe.start_at_ns.map(|_| start_ns + URGENT_NS);
         self.control.open_gate(start_ns, ramp_end_ns + self.recipe.runtime_ns);
 
-        // Above the loads, or none of them would be lowered while they occupy all CPUs.
-        let control = Arc::clone(&self.control);
-        let _conductor = self.recipe.start_at_ns.map(|_| control.urgent.raise(2));
-        let mut urgent_ns = self.recipe.start_at_ns.map(|_| start_ns + URGENT_NS);
         let (mut merger, mut reports) =
             (Merger::new(self.recipe.threads, self.recipe.interval_ns), Vec::<Report>::new());
         let (mut begun, mut used) = (None::<Usage>, None::<Usage>);

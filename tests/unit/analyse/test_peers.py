@@ -53,8 +53,22 @@ def fleet(
     return made
 
 
+def disturbed(host: Host, number: int, times: float) -> Host:
+    """All that it measured in one round took so many times as long."""
+    found = (f if f.round != number else step(f.layer, f.workload_key, f.round, (f.mean_ns or 0) * times)
+             for f in host.figures)  # fmt: skip
+    return Host(host.name, tuple(found))
+
+
 def named(hosts: list[Host]) -> list[tuple[str, str, str]]:
     return [(d.host, d.layer, d.kind) for d in judge(hosts, BELOW, WRITES).differs]
+
+
+def test_one_disturbed_round_of_six_hides_no_slow_host_and_makes_none() -> None:
+    for seed in range(20):
+        made = fleet(np.random.default_rng([9, seed]), slow={("h3", "disk", False): 1.5})
+        made[3], made[5] = disturbed(made[3], 2, 2.5), disturbed(made[5], 4, 2.5)
+        assert named(made) == [("h3", "disk", "reads")]
 
 
 @pytest.mark.parametrize(("layer", "written"), [("disk", False), ("file system", True), ("share", False)])

@@ -26,14 +26,14 @@ def verdicts(name: str, *, sd: float, rounds: int, seeds: range) -> Counter[tupl
 @pytest.mark.parametrize(("sd", "rounds"), [(0.03, 3), (0.10, 3), (0.10, 6)])
 @pytest.mark.parametrize("name", NAMED)
 def test_the_cause_is_named(name: str, rounds: int, sd: float) -> None:
-    scene, seeds = SCENES[name], range(100, 105)
+    scene, seeds = SCENES[name], range(100, 107)
     found = verdicts(name, sd=sd, rounds=rounds, seeds=seeds)
     assert found[(VerdictKind.LAYER, scene.layer, scene.cause)] >= len(seeds) - 1, found
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_noise_of_20_percent_may_silence_it_and_makes_it_name_no_other(name: str) -> None:
-    scene, seeds = SCENES[name], range(200, 207)
+    scene, seeds = SCENES[name], range(200, 210)
     found = verdicts(name, sd=0.20, rounds=4, seeds=seeds)
     wrong = {k: n for k, n in found.items() if k[0] is not VerdictKind.INCONCLUSIVE and k[2] is not scene.cause}
     assert sum(n for k, n in wrong.items() if k[2] is not Cause.UNEXPLAINED) <= 1, found
@@ -41,11 +41,11 @@ def test_noise_of_20_percent_may_silence_it_and_makes_it_name_no_other(name: str
 
 @pytest.mark.parametrize(("sd", "rounds"), [(0.03, 3), (0.10, 3), (0.10, 5), (0.20, 3)])
 def test_a_healthy_path_is_never_blamed(sd: float, rounds: int) -> None:
-    found = verdicts("healthy", sd=sd, rounds=rounds, seeds=range(300, 315))
+    found = verdicts("healthy", sd=sd, rounds=rounds, seeds=range(300, 325))
     assert {k[0] for k in found} <= {VerdictKind.MEDIUM, VerdictKind.HEALTHY, VerdictKind.INCONCLUSIVE}, found
     # What is stated is not widened by the noise, so a few noisy runs cannot be told; most can, over all workloads.
     unclear = sum(n for k, n in found.items() if k[0] is VerdictKind.INCONCLUSIVE)
-    assert unclear <= {0.03: 0, 0.10: 2, 0.20: 12}[sd], found
+    assert unclear <= {0.03: 0, 0.10: 3, 0.20: 20}[sd], found
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -173,7 +173,7 @@ def _warmed(case: Case, station: Station, seen: WarmUp) -> Opinion:
             ),
             differential(
                 f"{seen.written.workload.label}: durable writes of the same size give "
-                f"{units.count(seen.written.iops.value)} IOPS in every round: the rate of the medium",
+                f"{units.count(seen.written.iops.value)} IOPS, at first as later: the rate of the medium",
                 [seen.written],
             ),
         ),
