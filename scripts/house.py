@@ -68,6 +68,7 @@ LINTS: list[list[str | Path]] = [
 # compiled again. benches/engine says the same words.
 BENCH_PROGRAMS = ["cargo", "build", "--locked", "--release", "--quiet", "-p", "strata-py", "-p", "strata-bench"]
 BENCH_PROGRAMS += ["--features", "strata-py/extension-module"]
+CARGO_TEST = ["cargo", "test", "--locked", "--workspace", "--quiet"]
 APT_FOR_TESTS = {
     "fio": "fio",
     "nbdkit": "nbdkit",
@@ -147,24 +148,32 @@ def cmd_test(args: list[str]) -> int:
     system_packages()
     cargo_packages()
     compiled(*PACKAGES)
-    # The type checker is one thread for a minute, and a linker is, too: neither waits for the other.
-    with ThreadPoolExecutor(1) as beside:
+    # The type checker is one thread for a minute, and a linker is, too: neither waits for the other, nor the tests.
+    with ThreadPoolExecutor(2) as beside:
         others = beside.submit(lane, [word for word in LINTS if word[0] != "cargo"])
         native()
         bench_programs()
         status = lane([word for word in LINTS if word[0] == "cargo"])
-        say("cargo test")
-        status |= subprocess.call(["cargo", "test", "--locked", "--workspace", "--quiet"], cwd=ROOT)
-        status |= others.result()
-    if args:
-        return status | pytest(args)
-    # What judges its own measurements has the machine to itself; the rest shares it. Half of the time that waits, and
-    # the fuzzer takes what is left over.
-    with ThreadPoolExecutor(1) as beside:
-        fuzzed = beside.submit(fuzz, SECONDS_OF_FUZZING, ["nice", "-n", "19"])
+        say("tests of the crates (cargo test --no-run)")
+        status |= subprocess.call([*CARGO_TEST, "--no-run"], cwd=ROOT)
+        if args:
+            return status | crates() | others.result() | pytest(args)
+        # What judges its own measurements has the machine to itself; the rest shares it. Half of the time that waits:
+        # the crates' tests take some of it, and the fuzzer what is left over.
+        later = beside.submit(lambda: crates(held=True) | fuzz(SECONDS_OF_FUZZING, ["nice", "-n", "19"]))
         status |= pytest(["-n", WORKERS, "--dist", "worksteal", "--durations=15", "-m", "not alone"])
-        status |= fuzzed.result()
+        status |= others.result() | later.result()
     return status | pytest(["--durations=15", "-m", "alone", *ALONE])
+
+
+def crates(held: bool = False) -> int:
+    """`cargo test`; ``held``: what it says comes in one piece at its end."""
+    say("cargo test")
+    done = subprocess.run(CARGO_TEST, cwd=ROOT, capture_output=held, check=False)
+    if held:
+        sys.stderr.buffer.write(done.stdout + done.stderr)
+        sys.stderr.flush()
+    return done.returncode
 
 
 def pytest(words: list[str]) -> int:
