@@ -139,6 +139,7 @@ def test_the_scheduler_is_killed(running: Running) -> None:
         assert alive == "False"
 
 
+@pytest.mark.first
 def test_the_scheduler_stands_still(running: Running) -> None:
     """No connection closes: the calls end themselves by the heartbeats that are not answered."""
     with Cluster.connect(running.address) as connected:
