@@ -12,8 +12,8 @@ from strata.analyse import cell_summary
 from strata.diagnose import diagnose, outcome, propose
 from strata.diagnose.calibrated import calibrated
 from strata.diagnose.opinion import CEILING_CONFIRMED
-from strata.model.analysis import Analysis
-from strata.model.experiment import Experiment, Tried
+from strata.model.analysis import Analysis, CellSummary
+from strata.model.experiment import Experiment, Prediction, Tried
 from strata.model.finding import Cause, Diagnosis, EvidenceKind, VerdictKind
 from strata.model.plan import Cell
 from strata.model.workload import Workload
@@ -137,3 +137,23 @@ def test_what_is_full_is_held_to_times_the_reference_as_it_was_measured_beside()
     tried = Tried.of(experiment, quicker, quicker)
     assert tried.experiment.prediction.low == pytest.approx(experiment.prediction.low * 1.5)
     assert outcome(tried).holds is True
+
+
+def test_what_an_earlier_version_predicted_from_the_runs_own_cell_is_held_to_the_reference_too() -> None:
+    scene, analysis, found, experiment = before("slow-wire")
+    told = carry_out(scene, analysis, experiment)
+
+    def quicker(cell: CellSummary) -> CellSummary:
+        ends = {e: x * 1.6 for e in ("value", "low", "high") if (x := getattr(cell.iops, e)) is not None}
+        return cell.model_copy(update={"iops": cell.iops.model_copy(update=ends)})
+
+    def of_then(one: Prediction) -> Prediction:
+        return one.model_copy(update={"at": None})
+
+    predictions = tuple(map(of_then, experiment.predictions))
+    then = experiment.model_copy(update={"prediction": of_then(experiment.prediction), "predictions": predictions})
+    tried = Tried.of(then, quicker(told.reference), quicker(told.changed))
+    assert outcome(tried).holds is False, "by what was kept then it fell"
+    after = diagnose(scene.stack, analysis, (tried,))
+    assert after.verdict.cause is found.verdict.cause
+    assert not any(str(found.verdict.cause) in fallen for fallen in after.story[0].fell)
