@@ -15,8 +15,8 @@ from strata.diagnose.view import Point
 from strata.model.analysis import Comparison
 
 CHANCE = 0.01
-"""What is taken for chance in a whole run, by each of the two: of fifty healthy stacks at most one is blamed (a twentieth
-blames one in ten)."""
+"""What is taken for chance in a whole run, by each of the two: at most one healthy stack in fifty is blamed (with 0.05
+one in ten)."""
 
 
 def is_slight(pair: Pair, keys: frozenset[str]) -> bool:
