@@ -212,7 +212,7 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
         (T.RESUME,): "--resume",
     },
     "stage": {(T.STATE,): "stack.toml", (T.MEASURED,): "stack.toml --measure"},
-    "node trust": {(T.MAKE,): "n1", (T.CHECK,): "--check"},
+    "node trust": {(T.MAKE,): "n1", (T.REVOKE,): "n1 --revoke", (T.CHECK,): "--check"},
     "check": {(T.FIGURES,): "{table}", (T.STORED,): "run"},
     "baseline": {
         (T.SAVE,): "save main",

@@ -33,7 +33,7 @@ ASIDE = _names("seed")
 
 
 RUN, CHECK = "a new run", "--check"
-MAKE = "names of nodes"
+MAKE, REVOKE = "names of nodes", "--revoke"
 LIVE, SAVED = "a device or a path", "--from"
 FIGURES, STORED = "a file", "a run"
 SURVEYED, COMPARED = "one path", "--compare"
@@ -202,6 +202,7 @@ BASELINE = Usages({
 
 TRUST = Usages({
     (MAKE,): _names("names folder days renew json"),
+    (REVOKE,): _names("names folder revoke json"),
     (CHECK,): _names("folder check json"),
 })  # fmt: skip
 
