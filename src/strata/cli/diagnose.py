@@ -124,6 +124,9 @@ def plan(
             help="With --matrix: durability of writes: none, dsync or rwf_dsync (default dsync, with --buffered none).",
         ),
     ] = None,
+    clients: Annotated[
+        int, typer.Option(min=1, help="With --matrix: number of clients that load each cell at once.")
+    ] = 1,
     from_trace: Annotated[
         str | None,
         typer.Option(
@@ -164,7 +167,7 @@ def plan(
     if matrix is not None:
         from strata.app.matrix_plan import words_of
 
-        words = words_of(matrix, budget, until, timed.ramp, buffered=buffered, sync=sync)
+        words = words_of(matrix, budget, until, timed.ramp, buffered=buffered, sync=sync, clients=clients)
         cli_matrix.plan(where or ".", words, chosen, json)
         return
     made = plan_only(Path(where or "."), chosen)

@@ -74,7 +74,7 @@ def _measure() -> Usages:
             (STACK, USUAL): layers | {"nodes"},
             (STACK, WORDS): layers | WORKLOAD | {"nodes"},
             (STACK, JOB): layers | _names("job nodes"),
-            (STACK, MATRIX): matrix | {"layers"},
+            (STACK, MATRIX): matrix | _names("layers nodes"),
             (RESUME, LAYERS): resumed,
             (RESUME, MATRIX): resumed | {"destructive", "nodes"},
         },
@@ -108,7 +108,7 @@ def _plan() -> Usages:
     return Usages(
         _everywhere({DIRECTORY: takes | {"share"}, STACK: takes}, cells)
         | {
-            (ONE, MATRIX): matrix,
+            (ONE, MATRIX): matrix | {"clients"},
             (DIRECTORY, MATRIX): matrix | _names("layers share"),
             (STACK, MATRIX): matrix | {"layers"},
         }
