@@ -28,6 +28,7 @@ from strata_lab.down import down
 from strata_lab.lab import Lab
 from strata_lab.ledger import names
 from strata_lab.leftovers import leftovers
+from strata_lab.servers import smbd
 from strata_lab.stacks.vm_disks.build import spread
 from strata_lab.up import up
 
@@ -285,9 +286,8 @@ def test_two_connections_of_a_share_use_both_cards(build: Build) -> None:
     for how in ("", "&multichannel=on", "&spread=off"):
         counting = CounterDelta(lab)
         argv = inside(lab, client, programs.python("strata", "measure", f"{share.endpoint}{how}", *words))
-        done = subprocess.run(
-            argv, capture_output=True, env=os.environ | lab.environment, text=True, check=False, timeout=60
-        )  # fmt: skip
+        env = os.environ | lab.environment | {"STRATA_SMB_PASSWORD": smbd.PASSWORD}
+        done = subprocess.run(argv, capture_output=True, env=env, text=True, check=False, timeout=60)
         figures = counting.stop()
         assert done.returncode == 0, done.stderr
         result = json.loads(done.stdout)["result"]
