@@ -141,22 +141,18 @@ def test_a_sweep_over_a_server_of_its_own_has_the_p90_of_client_server_and_wire(
     """The columns of a published test of a file server's clients: smbd tells means alone, `strata target` more."""
     words = tmp_path / "stack.toml"
     words.write_text(OWN_SERVER.format(path=tmp_path / "strata.dat"))
-    mixed = ("--rw", "randrw", "--rwmixread", "60", "--bs", "8k", "--buffered")
-    found = scaled(
-        words, "--over", "threads", "--points", "1,2,4", *mixed, "--size", "32m", "--budget", "8s", "--no-open-loop"
-    )
+    reads = ("--rw", "randread", "--bs", "8k", "--buffered", "--size", "32m")
+    found = scaled(words, "--over", "threads", "--points", "1,2,4", *reads, "--budget", "8s", "--no-open-loop")
     points = [p for p in found["points"] if p["layer"] == "share"]
     assert [p["value"] for p in points] == [1, 2, 4]
     for p in points:
         times = {name: e["value"] for name, e in p["latency_ns"].items()}
-        for side in ("read", "write"):
-            assert times[f"90.{side}.server"] > 0
-            assert times[f"mean.{side}.server"] > 0
-            assert f"90.{side}.wire" in times
-        assert times["90"] > 0
+        # The server's times are of the ramp, too: its part is no exact one.
+        assert 0 < times["90.server"] < 2 * times["90"]
+        assert "90.wire" in times and times["mean.server"] > 0
     # Of the file below there is no other end.
     below = [name for p in found["points"] if p["layer"] != "share" for name in p["latency_ns"]]
     assert not any(name.endswith("server") for name in below)
     again = strata("scale", "--run", found["run"])
     assert again.returncode == 0, again.stderr
-    assert "p90 read server" in again.stdout or "p90 server" in again.stdout
+    assert "p90 server" in again.stdout and "p90 wire" in again.stdout

@@ -235,7 +235,7 @@ ONE_WAY = {
 """Commands that do one thing: they honour every option they have."""
 
 SELECT = {"matrix", "job", "rw", "target", "resume", "demo", "profile", "from_trace", "check", "file", "memory", "null"}
-SELECT |= {"from_", "where", "what", "run", "measure", "compare", "every", "around"}
+SELECT |= {"from_", "where", "what", "run", "measure", "compare", "every", "around", "revoke"}
 """They make it another way, which is looked at by itself."""
 
 ALL = [(command, way) for command, ways in SAMPLES.items() for way in ways]
