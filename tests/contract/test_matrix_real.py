@@ -66,7 +66,7 @@ def test_a_plan_of_several_clients_is_that_of_their_matrix() -> None:
     words = ("plan", "null:", "--matrix", FEW, "--budget", "30s", "--clients", "3")
     plan = said(strata(*words, "--json"))["plan"]
     assert {cell["workload"]["clients"] for cell in plan["cells"]} == {3}
-    assert "clients  3, each with these depths" in strata(*words).stdout
+    assert "clients   3, each with these depths" in strata(*words).stdout
     assert strata("plan", ".", "--matrix", FEW, "--clients", "3").returncode == 2
 
 
