@@ -155,6 +155,20 @@ def test_the_scheduler_stands_still(running: Running) -> None:
         assert all(f.read_text().split()[1] == "False" for f in files)
 
 
+def test_a_scheduler_that_stood_still_loses_no_node_for_it(running: Running) -> None:
+    """It has not read their heartbeats: those of 12 s are in its sockets when it goes on."""
+    running.scheduler.send_signal(signal.SIGSTOP)
+    time.sleep(12)
+    running.scheduler.send_signal(signal.SIGCONT)
+    until = time.monotonic() + 6
+    while time.monotonic() < until:
+        assert all(node.poll() is None for node in running.nodes.values())
+        time.sleep(0.1)
+    with Cluster.connect(running.address) as connected:
+        assert [node.name for node in connected.nodes()] == FOUR
+        assert connected.ask("n1", fleet_calls.add, 1, 2) == 3
+
+
 @pytest.mark.root
 def test_one_whose_link_is_cut(tmp_path: Path) -> None:
     """Nodes in namespaces, joined over their wires; the cluster is asked from outside through the hub's namespace."""
