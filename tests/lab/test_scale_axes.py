@@ -110,3 +110,38 @@ def test_each_node_of_a_lab_drives_its_own_load(name: str, tmp_path: Path) -> No
     assert {n: p["outstanding"] for n, p in points.items()} == {1: 2, 2: 4, 3: 6}
     rate = rates(found)
     assert rate[2] == pytest.approx(2 * rate[1], rel=0.25) and rate[3] > 1.1 * rate[2], rate
+
+
+def test_a_sweep_over_the_working_set_tells_the_size_of_the_mediums_cache(name: str, tmp_path: Path) -> None:
+    lab = up("local", name, {"file": "64m", "model": "c=4 svc=12000"})
+    slow(lab, "c=4 svc=12000 rcache_svc=400 rcache_block=65536 rcache=12MiB")
+    fact = lab.last_fact("volume")
+    assert fact is not None
+    words = ("--over", "range", "--points", "4m,6m,8m,12m,16m,24m,32m,48m", "--iodepth", "4", "--budget", "90s")
+    line = [sys.executable, "-m", "strata", "scale", f"file:{fact['file']}", *words, "--rw", "randread", "--bs", "64k"]
+    done = subprocess.run(
+        [*line, "--no-open-loop", "--progress", "none", "--json", "--store", str(tmp_path / "store")],
+        capture_output=True, text=True, env=os.environ | lab.environment, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (curve,) = json.loads(done.stdout)["curves"]
+    assert curve["cache"] is not None, json.loads(done.stdout)["points"]
+    assert curve["cache"]["size"]["value"] == pytest.approx(12 << 20, rel=0.2), curve["cache"]
+
+
+def test_of_a_task_that_storage_nodes_carry_most_scales_and_of_another_nothing(name: str) -> None:
+    lab = up("vm-disks", name, {"disks": "1", "data": "16m", "nodes": "1", "cache": "8m", "medium": "slow"})
+    fact = lab.last_fact("volume")
+    assert fact is not None
+    read = f"dd if={fact['file']} of=/dev/null bs=1M count=12 iflag=direct status=none"
+    line = [sys.executable, "-m", "strata", "scale", str(lab.data / "stack.toml"), "--over", "storage-nodes"]
+    line += ["--points", "1,2", "--budget", "60s", "--task", f"checksum={read}", "--task", "sleep=sleep 0.5"]
+    done = subprocess.run(
+        [*line, "--progress", "none", "--json"], capture_output=True, text=True, env=os.environ | lab.environment,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    checksum, sleep = json.loads(done.stdout)["tasks"]
+    assert checksum["part"]["value"] > 0.6 and checksum["measured"][0]["n"] >= 3, checksum
+    assert sleep["part"]["value"] < 0.15, sleep
+    assert now(lab, "storage-nodes") == 1
