@@ -165,7 +165,8 @@ def _measured(runner: Runner, base: Workload, ask: ScaleAsk, maker: Maker | None
         if sweep.plan is not runner.running().plan:
             # A point that was added is in the plan before it is measured.
             runner.keep(plan=sweep.plan)
-        if maker is not None and cell.at is not None:
+        if maker is not None and cell.at is not None and maker.at != cell.at[1]:
+            runner.emit(Progress(phase=Phase.PREPARE, message=f"making {ask.axis.value} {cell.at[1]}"))
             begun = time.monotonic()
             maker.make(cell.at[1])
             sweep.changed(time.monotonic() - begun)

@@ -20,7 +20,9 @@ Changed = Mapping[str, object]
 HOLE = "{}"
 """Where the number goes in a command."""
 SAID = 300
-"""Characters of what a command said that an error repeats."""
+"""Characters of what a command said that an error repeats, the last ones."""
+READ_BYTES = 4 * SAID
+"""Of what it said: four bytes are the longest character."""
 
 
 def _over_disks(base: Workload, disks: int) -> Changed:
@@ -97,10 +99,11 @@ def run_users(words: Sequence[str], what: str) -> None:
     # Into a file, not a pipe: what the command leaves running would hold a pipe open.
     with tempfile.TemporaryFile() as told:
         try:
-            code = process.begin_users(words, told.fileno(), process.STDOUT).wait()
+            with process.begin_users(words, told.fileno(), process.STDOUT) as child:
+                code = child.wait()
         except OSError as e:
             raise RunFailed(what, words[0], e.strerror or str(e)) from e
-        told.seek(0)
+        told.seek(max(0, told.seek(0, os.SEEK_END) - READ_BYTES))
         said = told.read()
     if code:
         text = said.decode("utf-8", "replace").strip()[-SAID:] or "it said nothing"
@@ -117,16 +120,16 @@ class Maker:
         if now < 1:
             raise UsageError("cannot use --now", str(now), f"there is at least one of {axis.value}", EXAMPLE)
         self.axis, self.command, self.now = axis, command, now
-        self._at: int | None = now
+        self.at: int | None = now
+        """How many there are; None: a command failed, and nobody knows."""
 
     def make(self, value: int) -> None:
         """So many from now on; nothing is done where there are so many. Raises `RunFailed` with what it said."""
-        if value == self._at:
+        if value == self.at:
             return
-        # Until it has ended well nobody knows how many there are.
-        self._at = None
+        self.at = None
         run_users(filled(self._words, value), f"cannot make {self.axis.value}={value} with")
-        self._at = value
+        self.at = value
 
     def put_back(self) -> str | None:
         """As many as there were; None, or why not in words."""
