@@ -55,14 +55,20 @@ def cache_end(points: Sequence[ScalePoint]) -> CacheEnd | None:
 
 
 def _corner(sizes: Floats, times: Floats) -> tuple[float, float, float, float] | None:
-    """(cache, time of a hit, time of a miss, misfit) of the least squares of relative errors."""
-    best: tuple[float, float, float, float] | None = None
-    for size in np.geomspace(sizes[0], sizes[-1], STEPS):
-        hits = np.minimum(1.0, size / sizes)
-        # t = hit · h + miss · (1 − h), each row divided by its time.
-        rows = np.column_stack([hits, 1 - hits]) / times[:, None]
-        solved, *_ = np.linalg.lstsq(rows, np.ones(len(times)), rcond=None)
-        misfit = float(np.sqrt(np.mean((rows @ solved - 1) ** 2)))
-        if min(solved) > 0 and (best is None or misfit < best[3]):
-            best = (float(size), float(solved[0]), float(solved[1]), misfit)
-    return best
+    """(cache, time of a hit, time of a miss, misfit) of the least squares of relative errors, over all caches at once.
+
+    t = hit · h + miss · (1 − h), divided by the measured time: two unknowns, whose normal equations are solved.
+    """
+    caches = np.geomspace(sizes[0], sizes[-1], STEPS)
+    hits = np.minimum(1.0, caches[:, None] / sizes)
+    a, b = hits / times, (1 - hits) / times
+    aa, ab, bb, ta, tb = (np.sum(one, axis=1) for one in (a * a, a * b, b * b, a, b))
+    det = aa * bb - ab * ab
+    with np.errstate(divide="ignore", invalid="ignore"):
+        hit, miss = (ta * bb - tb * ab) / det, (tb * aa - ta * ab) / det
+    misfit = np.sqrt(np.mean((a * hit[:, None] + b * miss[:, None] - 1) ** 2, axis=1))
+    sound = np.flatnonzero((hit > 0) & (miss > 0) & np.isfinite(misfit))
+    if len(sound) == 0:
+        return None
+    best = sound[np.argmin(misfit[sound])]
+    return float(caches[best]), float(hit[best]), float(miss[best]), float(misfit[best])
