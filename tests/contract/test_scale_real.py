@@ -228,3 +228,25 @@ def test_each_node_adds_its_own_load(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert rates(found)[2] == pytest.approx(100, rel=0.10)
     assert rates(found)[3] == pytest.approx(120, rel=0.10), "the third meets the limit"
     assert refused.returncode == 2 and "nodes must be in 1..3" in refused.stderr
+
+
+def test_an_interrupted_sweep_puts_back_what_it_made_and_goes_on_with_the_same_command(tmp_path: Path) -> None:
+    make = tmp_path / "make"
+    make.write_text(f"#!/bin/sh\necho $1 >> '{tmp_path}/made'\n")
+    make.chmod(0o755)
+    by = ("--make", f"{make} {{}}", "--now", "3")
+    words = ("scale", "null:", "--over", "queues", "--points", "1,2,4", *by, "--budget", "20s", "--progress", "none")
+    with subprocess.Popen([*STRATA, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+        until = time.monotonic() + 30
+        while not (tmp_path / "made").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(1)
+        running.send_signal(signal.SIGTERM)
+        _, said = running.communicate()
+    assert running.returncode in (130, 143) and f"--make '{make} {{}}' --now 3" in said, said
+    assert (tmp_path / "made").read_text().split()[-1] == "3"
+    refused = strata("scale", "--resume", "--progress", "none")
+    assert refused.returncode == 2 and "Strata cannot make its points" in refused.stderr, refused.stderr
+    done = strata("scale", "--resume", *by, "--progress", "none", "--json")
+    assert done.returncode == 0, done.stderr
+    assert {p["value"] for p in json.loads(done.stdout)["points"]} == {1, 2, 4}
