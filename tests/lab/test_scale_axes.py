@@ -77,12 +77,12 @@ def test_disks_and_controllers_give_what_their_caps_let_through(name: str, tmp_p
 
 
 def test_queues_of_a_controller_let_so_many_more_through(name: str, tmp_path: Path) -> None:
-    lab = up("vm-disks", name, {"disks": "1", "data": "16m", "queue": "2", "cache": "8m"})
-    slow(lab, "c=32 svc=8000")
+    lab = up("vm-disks", name, {"disks": "1", "data": "16m", "queue": "1", "cache": "8m"})
+    slow(lab, "c=4 svc=12000")
     stack = str(lab.data / "stack.toml")
     found = swept(lab, tmp_path, stack, "--over", "queues", "--points", "1,2,4", "--iodepth", "32", "--budget", "40s")
     queue = rates(found, "one queue")
-    assert queue[2] == pytest.approx(2 * queue[1], rel=0.2) and queue[4] == pytest.approx(4 * queue[1], rel=0.2), queue
+    assert queue[2] == pytest.approx(2 * queue[1], rel=0.2) and queue[4] == pytest.approx(4 * queue[1], rel=0.3), queue
     served = rates(found, "store, served")
     assert served[4] == pytest.approx(served[1], rel=0.2), "what is below the controller does not know of its queues"
     assert now(lab, "queues") == 1, "it was one, and is again"
