@@ -4,7 +4,8 @@ The series is that of the load's own intervals. The level before is their mean u
 that of the last part of the run, once the change is over. The dip is the worst tenth of the time between: one interval
 alone is noise. It has recovered from the moment on from which the rate, as a mean over `SETTLED` intervals, is never
 again more than `NEAR` below the new level, nor further than such means scatter there anyway (`SCATTER` times their
-standard deviation, taken from the median of their distances, so that a second fall does not hide itself).
+standard deviation, taken from the median of their distances, so that a second fall does not hide itself), for `HELD`
+of them in turn.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from strata.model.estimate import Estimate
 
 NEAR = 0.10
 SETTLED = 10
+HELD = SETTLED // 2
+"""Means in turn that lie below the level, from which on it is a fall."""
 SCATTER = 3.0
 NORMAL = 1.4826
 """Of the median distance from the median to the standard deviation, of what is normal."""
@@ -80,11 +83,12 @@ def _recovered(series: Sequence[Moment], begun: float, level: float, late: Seque
     usual = _smooth(late)
     scatter = NORMAL * float(np.median(np.abs(usual - np.median(usual))))
     smooth = _smooth([m.rate for m in series])
-    low = np.flatnonzero(smooth < level - max(NEAR * level, SCATTER * scatter))
-    if len(low) == 0:
+    low = smooth < level - max(NEAR * level, SCATTER * scatter)
+    # A fall of less than half of what is averaged is none: of many means some lie outside by chance.
+    ends = [i for i in range(HELD - 1, len(low)) if low[i - HELD + 1 : i + 1].all()]
+    if not ends:
         return 0.0
-    last = int(low[-1])
-    return None if last == len(smooth) - 1 else series[last + SETTLED // 2].at - begun
+    return None if ends[-1] == len(low) - 1 else series[ends[-1] + SETTLED // 2].at - begun
 
 
 def _smooth(rates: Sequence[float]) -> Floats:

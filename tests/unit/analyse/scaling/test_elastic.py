@@ -46,3 +46,13 @@ def test_a_level_that_scatters_is_not_a_fall() -> None:
     series = [Moment(m.at, m.rate * float(np.exp(draw.normal(0, 0.25)))) for m in course(1000, 200, 1000)]
     found = elastic(series, 10.0, 15.0)
     assert found is not None and found.recovered_s == pytest.approx(5.0, abs=1.0)
+
+
+def test_one_mean_below_the_level_is_chance_and_a_fall_of_a_second_is_none() -> None:
+    quiet = course(1000, 300, 1000)
+    # One window of ten holds both of these, and lies 12 % lower for it.
+    low = {220: 400.0, 229: 400.0}
+    found = elastic([Moment(m.at, low.get(i, m.rate)) for i, m in enumerate(quiet)], 10.0, 15.0)
+    assert found is not None and found.recovered_s == pytest.approx(5.0, abs=0.6)
+    again = elastic([Moment(m.at, 300.0 if 22.0 < m.at < 23.0 else m.rate) for m in quiet], 10.0, 15.0)
+    assert again is not None and again.recovered_s == pytest.approx(13.0, abs=0.6)
