@@ -33,7 +33,7 @@ SECONDS, FIRST_S = 40.0, 8.0
 BEGUN = 500
 """Reads of a disk, more than whoever looks at its target before makes."""
 WORDS = "c=4 svc=4000"
-KEPT = Path(__file__).parent / "elastic.json"
+KEPT = Path(__file__).parent / "elastic.jsonl"
 
 
 def main() -> int:
@@ -44,7 +44,7 @@ def main() -> int:
         told = [during(lab, "a node joins", joined), during(lab, "the node leaves", stacks.shrink)]
     finally:
         down(lab, lambda _: None)
-    KEPT.write_text(json.dumps(told, indent=1) + "\n")
+    KEPT.write_text("".join(json.dumps(one) + "\n" for one in told))
     print("\n".join(table(told)))
     return 0 if all(one["verified"] for one in told) else 1
 
@@ -86,9 +86,11 @@ def during(lab: Lab, name: str, do: Callable[[Lab], str]) -> dict[str, Any]:
         raise RunFailed("cannot judge", name, f"the change took {(last - first) / 1e9:.1f} s, too long for the load")
     if check.returncode not in (0, 3):
         raise RunFailed("cannot verify", checked, problems[-500:])
+    checked_of = json.loads(verified)["result"]
     return {
         "change": name, "seconds": round((last - first) / 1e9, 2), "spread_before": held, "spread_after": spread(lab),
-        "verified": check.returncode == 0, "checked": json.loads(verified).get("blocks"), **figures(found),
+        "verified": check.returncode == 0, "written": checked_of["writes"], "read_back": checked_of["verified_blocks"],
+        "begun_s": round((first - origin) / 1e9, 2), "ended_s": round((last - origin) / 1e9, 2), **figures(found),
         "series": [[round(m.at, 2), round(m.rate)] for m in series],
     }  # fmt: skip
 
@@ -126,7 +128,7 @@ def table(told: list[dict[str, Any]]) -> list[str]:
         lines.append(
             f"| {one['change']} | {one['seconds']:.1f} s | {one['before'][0]:.0f} IOPS | {one['dip']:.0%} | {back} "
             f"| {one['after'][0]:.0f} IOPS | {one['gain']:.2f} | {held[0]} | {held[1]} "
-            f"| {'nothing' if one['verified'] else 'YES'} |"
+            f"| {'nothing' if one['verified'] else 'YES'} of {one['written']} writes |"
         )
     return lines
 

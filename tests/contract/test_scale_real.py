@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import signal
 import subprocess
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import STRATA, strata, target
+from fleetbench import nodes as fleet
 
 SHAPES = {
     "cap": (("--latency", "4ms", "--iops", 2000), 2000.0, 8.0),
@@ -108,7 +114,14 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("null:", "--over", "nodes"), "it is not an axis"),
+        (("null:", "--over", "moons"), "it is not an axis"),
+        (("null:", "--over", "nodes", "--points", "1,2"), "no scheduler is named"),
+        (("null:", "--over", "queues", "--points", "1,2"), "Strata cannot make its points"),
+        (("null:", "--over", "queues"), "how many there can be is not known"),
+        (("null:", "--over", "disks", "--make", "true {}", "--now", "1"), "Strata makes its points"),
+        (("null:", "--over", "queues", "--make", "true {}"), "could not be put back"),
+        (("nbd://a/b", "--target", "nbd://a/c", "--over", "disks", "--points", "1,4"), "disks must be in 1..2"),
+        (("nbd://a/b", "--target", "nbd://a/c", "--over", "disks", "--iodepth", "3"), "do not divide among 2 disks"),
         (("null:", "--points", "0,1"), "iodepth must be in 1..4096"),
         (("null:", "--rate-iops", "100"), "it has a fixed rate"),
         (("null:", "--limit-iops", "100"), "limits and pauses"),
@@ -156,3 +169,120 @@ def test_a_sweep_over_a_server_of_its_own_has_the_p90_of_client_server_and_wire(
     again = strata("scale", "--run", found["run"])
     assert again.returncode == 0, again.stderr
     assert "p90 server" in again.stdout and "p90 wire" in again.stdout
+
+
+def rates(found: dict[str, Any]) -> dict[int, float]:
+    return {p["value"]: p["iops"]["value"] for p in found["points"]}
+
+
+@pytest.mark.alone
+def test_each_disk_adds_what_its_own_server_gives(tmp_path: Path) -> None:
+    one = ("--null", "1g", "--service-time", "4ms", "--service-threads", 1)
+    with ExitStack() as held:
+        uris = [held.enter_context(target(*one, "--socket", tmp_path / f"d{n}"))[0] for n in range(4)]
+        more = [word for uri in uris[1:] for word in ("--target", uri)]
+        found = scaled(uris[0], *more, "--over", "disks", "--points", "1,2,4", "--iodepth", 8, "--budget", "8s")
+    assert found["ask"]["targets"] == uris and found["where"] == " + ".join(uris)
+    assert {p["outstanding"] for p in found["points"]} == {8}
+    for disks, rate in rates(found).items():
+        assert rate == pytest.approx(250 * disks, rel=0.10)
+    assert json.loads(strata("report", found["run"], "--json").stdout) == found
+
+
+MAKE = """
+import os, signal, subprocess, sys, time
+folder, many = sys.argv[1], sys.argv[2]
+open(f"{folder}/made", "a").write(many + "\\n")
+pid, socket = f"{folder}/pid", f"{folder}/s"
+def running(number):
+    try:
+        return open(f"/proc/{number}/stat").read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+if os.path.exists(pid):
+    number = int(open(pid).read())
+    os.kill(number, signal.SIGTERM)
+    while running(number):
+        time.sleep(0.01)
+if os.path.exists(socket):
+    os.unlink(socket)
+if int(many):
+    words = [sys.executable, "-m", "strata", "target", "--null", "1g", "--socket", socket]
+    child = subprocess.Popen([*words, "--service-time", "4ms", "--service-threads", many])
+    open(pid, "w").write(str(child.pid))
+    while not os.path.exists(socket):
+        time.sleep(0.01)
+"""
+"""Ends the server that is there, and starts one with so many servers inside. It stays when this ends."""
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[list[str]]:
+    """The command that makes so many servers; two are there, and none is left."""
+    (tmp_path / "make.py").write_text(MAKE)
+    words = [sys.executable, str(tmp_path / "make.py"), str(tmp_path)]
+    subprocess.run([*words, "2"], check=True)
+    yield words
+    subprocess.run([*words, "0"], check=True)
+
+
+@pytest.mark.alone
+def test_a_command_makes_the_points_and_what_was_there_is_there_again(tmp_path: Path, served: list[str]) -> None:
+    make = ("--make", shlex.join([*served, "{}"]), "--now", 2)
+    words = ("--over", "queues", "--points", "1,2,4", *make, "--iodepth", 8, "--budget", "6s")
+    found = scaled(f"nbd+unix:///?socket={tmp_path}/s", *words)
+    for queues, rate in rates(found).items():
+        assert rate == pytest.approx(250 * queues, rel=0.10)
+    made = (tmp_path / "made").read_text().split()
+    assert made[0] == made[-1] == "2", "before, and again at the end"
+    assert found["ask"]["make"] == make[1]
+
+
+def test_a_point_that_cannot_be_made_is_left_out_and_said(tmp_path: Path) -> None:
+    make = tmp_path / "make"
+    make.write_text("#!/bin/sh\ntest $1 != 4 || { echo no room >&2; exit 1; }\n")
+    make.chmod(0o755)
+    words = ("--over", "queues", "--points", "1,2,4", "--make", f"{make} {{}}", "--now", 1, "--budget", "3s")
+    found = scaled("null:", *words)
+    assert set(rates(found)) == {1, 2}
+    assert any("cannot make queues=4" in one and "no room" in one for one in found["remarks"]), found["remarks"]
+
+
+@pytest.mark.alone
+def test_each_node_adds_its_own_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(fleet.__file__).parents[1]), *sys.path]))
+    (tmp_path / "fleet").mkdir()
+    with (
+        target("--null", "1g", "--latency", "20ms", "--iops", 120) as (uri, _),
+        fleet.nodes(3, tmp_path / "fleet") as (address, _),
+    ):
+        words = ("--over", "nodes", "--nodes", address, "--no-open-loop", "--budget", "15s")
+        found = scaled(uri, *words, "--points", "1,2,3")
+        refused = strata("scale", uri, *words, "--points", "1,4")
+    assert {p["value"]: p["outstanding"] for p in found["points"]} == {1: 1, 2: 2, 3: 3}
+    assert rates(found)[1] == pytest.approx(50, rel=0.10)
+    assert rates(found)[2] == pytest.approx(100, rel=0.10)
+    assert rates(found)[3] == pytest.approx(120, rel=0.10), "the third meets the limit"
+    assert refused.returncode == 2 and "nodes must be in 1..3" in refused.stderr
+
+
+def test_an_interrupted_sweep_puts_back_what_it_made_and_goes_on_with_the_same_command(tmp_path: Path) -> None:
+    make = tmp_path / "make"
+    make.write_text(f"#!/bin/sh\necho $1 >> '{tmp_path}/made'\n")
+    make.chmod(0o755)
+    by = ("--make", f"{make} {{}}", "--now", "3")
+    words = ("scale", "null:", "--over", "queues", "--points", "1,2,4", *by, "--budget", "20s", "--progress", "none")
+    with subprocess.Popen([*STRATA, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+        until = time.monotonic() + 30
+        while not (tmp_path / "made").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(1)
+        running.send_signal(signal.SIGTERM)
+        _, said = running.communicate()
+    assert running.returncode in (130, 143) and f"--make '{make} {{}}' --now 3" in said, said
+    assert (tmp_path / "made").read_text().split()[-1] == "3"
+    refused = strata("scale", "--resume", "--progress", "none")
+    assert refused.returncode == 2 and "Strata cannot make its points" in refused.stderr, refused.stderr
+    done = strata("scale", "--resume", *by, "--progress", "none", "--json")
+    assert done.returncode == 0, done.stderr
+    assert {p["value"] for p in json.loads(done.stdout)["points"]} == {1, 2, 4}

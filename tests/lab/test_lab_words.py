@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from strata.cli.lab_door import resizing
 from strata.errors import InconclusiveError, RunFailed, UsageError
 from strata.model.stack import Layer
-from strata_lab import inject, shipped, stacks, where
+from strata_lab import inject, shipped, sizes, stacks, where
 from strata_lab.bound import Bound
 from strata_lab.client import Measured
 from strata_lab.lab import Lab
@@ -247,3 +248,24 @@ def test_only_the_lab_s_own_test_file_is_dated(ledger: Ledger, tmp_path: Path) -
         ledger.append({"fact": "volume", "file": str(path)})
         _settle(Lab(ledger))
     assert file.stat().st_mtime_ns == before
+
+
+@pytest.mark.usefixtures("ledger")
+def test_the_lab_of_a_stack_file_says_how_it_makes_so_many(tmp_path: Path) -> None:
+    path = tmp_path / "stack.toml"
+    path.write_text("")
+    assert resizing(str(path), "queues") is None, "no lab has written it"
+    other = Ledger("two")
+    other.create({"token": "t", "index": 1, "stack": "vm-disks"})
+    lab = Lab(other)
+    lab.fact("stack", path=str(path))
+    lab.fact("controller", disk=0, uri="nbd://h/x", queue=2, queues=3)
+    found = resizing(str(path), "queues")
+    assert found is not None and (found.now, found.most) == (3, 16)
+    assert found.command.endswith("strata lab resize queues '{}' --name two")
+    assert resizing(str(path), "cards") is None and resizing("/mnt/volume", "queues") is None
+    with pytest.raises(UsageError, match="vm-disks has none"):
+        sizes.resize(lab, "cards", 2)
+    with pytest.raises(UsageError, match="it can have 1 to 16"):
+        sizes.resize(lab, "queues", 17)
+    sizes.resize(lab, "queues", 3)

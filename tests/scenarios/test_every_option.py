@@ -19,6 +19,7 @@ import strata.app
 from strata.cli import tables
 from strata.cli.main import app
 from strata.errors import StrataError, UsageError
+from strata.model.scale import Axis
 
 T = tables
 STRATA: Any = typer.main.get_command(app)
@@ -41,6 +42,7 @@ USE_CASES = {
     "stage": ("state_of", "measure_stage"),
     "scale": ("measure_scale", "resume_scale", "scale_again"),
     "scale_table": ("scale_table",),
+    "scale_tasks": ("measure_tasks",),
     "export": ("export",),
     "schemas": ("schema",),
     "survey": ("survey_path", "compare_surveys"),
@@ -49,7 +51,7 @@ USE_CASES = {
     "serving": ("listening",),
     "nodes": ("trust", "serve", "join", "list_nodes"),
     "fleet": ("measure_hosts", "compare_hosts"),
-    "strata_lab.labs": ("up", "down", "grow", "shrink", "state", "enter", "put_in", "trials"),
+    "strata_lab.labs": ("up", "down", "grow", "shrink", "resize", "state", "enter", "put_in", "trials"),
 }
 """Behind these the work begins; what reaches them is looked at, and nothing is done."""
 
@@ -85,7 +87,7 @@ VALUES = {
     "from_trace": "fio --name=a --rw=read --bs=4k", "seed": "77", "service_threads": "3", "since": "7d",
     "settings": "fs=xfs", "clients": "3", "nodes": "tcp://127.0.0.1:7", "rounds": "7",
     "table": "rounds", "layer": "disk", "over": "threads", "points": "1,2,4,8,16",
-    "worth": "30%", "what_if": "limit=2x", "for_": "7s", "within": "7m",
+    "make": "true {}", "task": "b=true", "worth": "30%", "what_if": "limit=2x", "for_": "7s", "within": "7m",
 }  # fmt: skip
 """Values that each option can have, and that are no default. Others: a number, or a new file."""
 
@@ -97,7 +99,7 @@ BESIDE = {
     "rate_process": ("--rate-iops", "100"), "rate_burst": ("--rate-iops", "100"),
     "thinktime_blocks": ("--thinktime", "5ms"), "until_percentile": ("--until", "2%"), "until_min": ("--until", "2%"),
     "until_bytes": ("--until", "2%"), "deal": ("--numjobs", "4"), "journal_sync": ("--journal", "{new}.journal"),
-    "column": ("--plan", "{table}"),
+    "column": ("--plan", "{table}"), "now": ("--make", "true {{}}"),
 }  # fmt: skip
 """What has to be there for an option to mean something."""
 
@@ -209,6 +211,7 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
         (T.SWEEP,): "null:",
         (T.TABLE,): "--table {table}",
         (T.LIKE,): "--run r",
+        (T.TASKS,): "--over threads --points 1,2 --task a=true",
         (T.RESUME,): "--resume",
     },
     "stage": {(T.STATE,): "stack.toml", (T.MEASURED,): "stack.toml --measure"},
@@ -228,14 +231,14 @@ ONE_WAY = {
     "explain": "", "runs": "", "runs delete": "run --yes", "clean": "",
     "node serve": "", "node join": "tcp://127.0.0.1:1", "node list": "tcp://127.0.0.1:1",
     "fleet diagnose": "{dir} --nodes tcp://127.0.0.1:1", "fleet compare": "a b", "completions": "bash",
-    "lab up": "local", "lab down": "", "lab grow": "", "lab shrink": "", "lab list": "",
+    "lab up": "local", "lab down": "", "lab grow": "", "lab shrink": "", "lab resize": "queues 3", "lab list": "",
     "lab status": "", "lab shell": "node",
     "lab exec": "node ls", "lab inject": "slow-wire", "lab selftest": "",
 }  # fmt: skip
 """Commands that do one thing: they honour every option they have."""
 
 SELECT = {"matrix", "job", "rw", "target", "resume", "demo", "profile", "from_trace", "check", "file", "memory", "null"}
-SELECT |= {"from_", "where", "what", "run", "measure", "compare", "every", "around", "revoke"}
+SELECT |= {"task", "from_", "where", "what", "run", "measure", "compare", "every", "around", "revoke"}
 """They make it another way, which is looked at by itself."""
 
 ALL = [(command, way) for command, ways in SAMPLES.items() for way in ways]
@@ -287,7 +290,8 @@ def unfinished_of(monkeypatch: pytest.MonkeyPatch, command: str, way: tuple[str,
     if command == "scale":
         from types import SimpleNamespace
 
-        run = SimpleNamespace(id="x", plan=SimpleNamespace(scale=object()))
+        plan = SimpleNamespace(scale=SimpleNamespace(axis=Axis.QUEUES))
+        run = SimpleNamespace(id="x", plan=plan, environment=SimpleNamespace(engine={"name": "native"}))
         monkeypatch.setattr("strata.app.diagnose.unfinished", lambda *_: run)
     if command == "measure" and way[0] == T.RESUME:
         from types import SimpleNamespace

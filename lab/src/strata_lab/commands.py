@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -11,6 +12,7 @@ from strata.cli.common import JsonFlag
 from strata.cli.completion import Offer, offer, quietly
 from strata.cli.help import Commands
 from strata.errors import Exit
+from strata.host import programs
 from strata.text.output import note, out
 from strata_lab import shipped
 from strata_lab.examples import EXAMPLES
@@ -58,6 +60,28 @@ def documents() -> Mapping[str, type[BaseModel]]:
     from strata_lab.documents import DOCUMENTS
 
     return DOCUMENTS
+
+
+class Resizing(NamedTuple):
+    """How a lab makes so many of something: a command with ``{}`` for the number, how many there are and can be."""
+
+    command: str
+    now: int
+    most: int
+
+
+def resizing(stack: str, what: str) -> Resizing | None:
+    """Of the lab that wrote this stack file; None where none did, or its stack has no such thing."""
+    if not stack.endswith(".toml"):
+        return None
+    from strata_lab import labs, sizes
+
+    lab = labs.of_stack(stack)
+    sized = None if lab is None else sizes.sizes_of(lab).get(what)
+    if lab is None or sized is None:
+        return None
+    command = shlex.join(programs.python("strata", "lab", "resize", what, "{}", "--name", lab.name))
+    return Resizing(command, sized.now(lab), sized.most(lab))
 
 
 InNode = Annotated[str, typer.Argument(help="Name of a node, as printed by strata lab status.")]
@@ -126,6 +150,18 @@ def shrink(name: Name = None) -> None:
     from strata_lab import labs
 
     out(f"{labs.shrink(name)} left the lab")
+
+
+@lab.command("resize")
+def resize(
+    what: Annotated[str, typer.Argument(help="What there shall be more or less of, e.g. storage-nodes.")],
+    many: Annotated[int, typer.Argument(help="How many there shall be.")],
+    name: Name = None,
+) -> None:
+    """Bring a running lab to so many storage nodes, queues or controllers (stack vm-disks), while it is used."""
+    from strata_lab import labs
+
+    out(f"{labs.resize(name, what, many)} has {many} {what}")
 
 
 @lab.command("list")

@@ -25,6 +25,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("strata lab grow", "add a storage node to the only lab"),
         ("strata lab grow --name big", "add a storage node to the lab of this name"),
     ),
+    "lab resize": (
+        ("strata lab resize storage-nodes 4", "spread the data of the only lab over four storage nodes"),
+        ("strata lab resize controllers 2 --name big", "two controllers for all disks of the lab of this name"),
+    ),
     "lab list": (
         ("strata lab list", "list the running labs"),
         ("strata lab list --all", "also list the available stacks and limits"),

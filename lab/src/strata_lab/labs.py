@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from strata.errors import StrataError, UsageError
 from strata.host import process
-from strata_lab import inject, joined, prove, shipped, stacks
+from strata_lab import inject, joined, prove, shipped, sizes, stacks
 from strata_lab import up as _up
 from strata_lab.client import inside
 from strata_lab.down import down as _down
@@ -26,8 +26,10 @@ __all__ = [
     "enter",
     "grow",
     "known",
+    "of_stack",
     "one_lab",
     "put_in",
+    "resize",
     "selftest",
     "shrink",
     "state",
@@ -107,6 +109,24 @@ def shrink(name: str | None) -> str:
     lab = Lab.open(one_lab(name))
     with lab.ledger.locked():
         return stacks.shrink(lab)
+
+
+def resize(name: str | None, what: str, many: int) -> str:
+    """So many of something in a running lab; the lab's name. Raises `UsageError` for what its stack has not."""
+    lab = Lab.open(one_lab(name))
+    with lab.ledger.locked():
+        sizes.resize(lab, what, many)
+    return lab.name
+
+
+def of_stack(path: str) -> Lab | None:
+    """The lab that wrote this stack file."""
+    there = os.path.realpath(path)
+    for name in names():
+        fact = (lab := Lab.open(name)).last_fact("stack")
+        if fact is not None and os.path.realpath(fact["path"]) == there:
+            return lab
+    return None
 
 
 def state(name: str | None) -> LabState:

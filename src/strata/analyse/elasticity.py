@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from strata.analyse.laws.base import Interval, noise, value
+from strata.model.estimate import Estimate
 from strata.model.figures import Role, Row, Table
+from strata.model.scale import ScaledTask
 
 WHOLE = 0.9
 KINDS = ("time", "rate")
@@ -80,3 +82,38 @@ def ratio(table: Table, row: Row) -> tuple[float, float, float] | None:
 
 def _part(ratio_of_times: float, k: float) -> float:
     return (1 - ratio_of_times) / (1 - 1 / k)
+
+
+def task_of(
+    name: str, of: str, factor: float, times: float, part: float, span: Interval | None, before: float | None,
+    after: float | None, n: int = 2, measured: tuple[Estimate, Estimate] | None = None,
+) -> ScaledTask:  # fmt: skip
+    """With what as many times more would bring, and endlessly many."""
+    part = min(max(part, 0.0), 1.0)
+    low, high = (None, None) if span is None else sorted(min(max(p, 0.0), 1.0) for p in span)
+    now = 1 - part + part / factor
+    return ScaledTask(
+        name=name, of=of, factor=factor, times=times, before=before, after=after, measured=measured,
+        part=Estimate(
+            value=part, low=None if low is None else min(low, part), high=None if high is None else max(high, part),
+            n=n, unit="ratio",
+        ),
+        again=now / (1 - part + part / factor**2), most=now / (1 - part) if part < 1 else None,
+    )  # fmt: skip
+
+
+def timed(name: str, of: str, factor: float, before: Estimate, after: Estimate) -> ScaledTask:
+    """A task whose duration was measured with as many and with ``factor`` times as many; both in ns.
+
+    The interval of the part is that of the ratio of the two durations, whose errors are independent.
+    """
+    found = after.value / before.value
+    halves = [e.half_width for e in (before, after)]
+    span = None
+    if halves[0] is not None and halves[1] is not None:
+        spread = math.exp(math.hypot(halves[0] / before.value, halves[1] / after.value))
+        span = (_part(found * spread, factor), _part(found / spread, factor))
+    return task_of(
+        name, of, factor, 1 / found, _part(found, factor), span, before.value, after.value, before.n + after.n,
+        (before, after),
+    )  # fmt: skip

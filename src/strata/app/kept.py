@@ -185,7 +185,7 @@ def scale_result(run: Run, results: tuple[CellResult, ...], what_if: tuple[str, 
     return result_of(run.plan, ask, results, run.generator).model_copy(
         update={
             "run": run.id,
-            "where": " + ".join(layer.endpoint for layer in run.plan.stack.layers),
+            "where": " + ".join(ask.targets or (layer.endpoint for layer in run.plan.stack.layers)),
             "ended": run.scale_end or run.status.value,
             "remarks": (*([run.message] if run.message else []), *failed),
             "created_unix_ns": run.created_unix_ns,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -21,7 +21,7 @@ from strata.app.kept import matrix_result, opened
 from strata.app.live import recorded
 from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan
 from strata.app.naming import is_endpoint
-from strata.app.opening import opened_together
+from strata.app.opening import endpoints_of, opened_together
 from strata.app.options import Options
 from strata.app.place import Place, another_file
 from strata.app.plan import refused_cells
@@ -75,28 +75,28 @@ class MatrixSite:
     """What drives the layers where this process does not: their nodes."""
 
 
-def plan_site(where: str, options: Options, run_id: str) -> tuple[Stack, int]:
-    """The stack, and the bytes of a file that would be made (0: none); opens nothing. Raises `UsageError` for a stack
-    that is driven from its nodes."""
-    if is_endpoint(where):
-        endpoint = Endpoint.parse(where)
-        makes = endpoint.kind is EndpointKind.FILE and not Path(endpoint.path or "").exists()
-        return stack_of([endpoint]), (options.size or ENDPOINT_SIZE) if makes else 0
-    source = source_of(Path(where), options, run_id)
+def plan_site(where: Sequence[str], options: Options, run_id: str) -> tuple[Stack, int]:
+    """The stack, and the bytes of a file that would be made (0: none); opens nothing. Several are endpoints. Raises
+    `UsageError` for a stack that is driven from its nodes."""
+    if is_endpoint(where[0]):
+        endpoints = endpoints_of(where)
+        new = [e for e in endpoints if e.kind is EndpointKind.FILE and not Path(e.path or "").exists()]
+        return stack_of(endpoints), len(new) * (options.size or ENDPOINT_SIZE)
+    source = source_of(Path(where[0]), options, run_id)
     return source.stack, data_size(source, options)[0]
 
 
 @contextmanager
 def ground_of(
-    where: str, options: Options, workloads: tuple[Workload, ...], run_id: str, emit: Emit, *, destructive: str | None,
-    resumed: Run | None,
+    where: Sequence[str], options: Options, workloads: tuple[Workload, ...], run_id: str, emit: Emit, *,
+    destructive: str | None, resumed: Run | None,
 ) -> Iterator[MatrixSite]:  # fmt: skip
     """Made for as long as the block lasts. Raises as the safety gate does."""
-    if is_endpoint(where):
-        yield from _endpoint(Endpoint.parse(where), options, workloads, emit, destructive, resumed)
+    if is_endpoint(where[0]):
+        yield from _endpoints(endpoints_of(where), options, workloads, emit, destructive, resumed)
         return
-    emit(Progress(phase=Phase.SURVEY, message=f"examining what is below {where}"))
-    with _source(where, options, run_id, resumed) as source:
+    emit(Progress(phase=Phase.SURVEY, message=f"examining what is below {where[0]}"))
+    with _source(where[0], options, run_id, resumed) as source:
         size, keep = size_of(source, options, resumed)
         with closing(source.place(workloads)) as place:
             left = place.prepare(size, source.survey.file_system.kind, emit, keep=keep, resumed=resumed)
@@ -116,26 +116,28 @@ def _source(where: str, options: Options, run_id: str, resumed: Run | None) -> I
         yield source
 
 
-def _endpoint(
-    endpoint: Endpoint, options: Options, workloads: tuple[Workload, ...], emit: Emit, destructive: str | None,
-    resumed: Run | None,
+def _endpoints(
+    endpoints: Sequence[Endpoint], options: Options, workloads: tuple[Workload, ...], emit: Emit,
+    destructive: str | None, resumed: Run | None,
 ) -> Iterator[MatrixSite]:  # fmt: skip
     # The safety gate asks what is the most that will be done.
     most = next((w for w in workloads if w.rw.writes), workloads[0])
-    size = resumed.plan.file_size or None if resumed is not None else options.size
+    endpoint = endpoints[0]
+    size = resumed.plan.file_size // len(endpoints) or None if resumed is not None else options.size
     if endpoint.kind is EndpointKind.FILE:
-        emit(Progress(phase=Phase.PREPARE, message=f"preparing {endpoint.path}"))
+        paths = ", ".join(str(e.path) for e in endpoints)
+        emit(Progress(phase=Phase.PREPARE, message=f"preparing {paths}"))
     there = endpoint.kind is EndpointKind.FILE and Path(endpoint.path or "").exists()
     asked = None if resumed is not None else size
-    with opened_together([endpoint], most, size, options.keep, destructive, asked=asked) as site:
-        (target,) = site.targets
+    with opened_together(endpoints, most, size, options.keep, destructive, asked=asked) as site:
+        target = site.targets[0]
         if there and resumed is not None and resumed.mark not in (None, target.mark):
             raise another_file(endpoint.path)
         platform = None
         if endpoint.kind is EndpointKind.FILE and endpoint.path:
             platform = survey(Path(endpoint.path).parent, options.load_seconds)
-        size = site.size + (units.MIB if target.mark is not None else 0)
-        yield MatrixSite(site=site, stack=stack_of([endpoint]), survey=platform, size=size, mark=target.mark)
+        size = site.size + sum(units.MIB for t in site.targets if t.mark is not None)
+        yield MatrixSite(site=site, stack=stack_of(endpoints), survey=platform, size=size, mark=target.mark)
 
 
 class MatrixPlan(Value):
@@ -154,7 +156,7 @@ def plan_matrix(where: str, words: MatrixWords, options: Options) -> MatrixPlan:
     _calm_numbers()
     run_id = new_id()
     if is_endpoint(where):
-        stack, size = plan_site(where, options, run_id)
+        stack, size = plan_site([where], options, run_id)
     else:
         with opened_source(Path(where), options, run_id) as source:
             stack, size = source.stack, data_size(source, options)[0]
@@ -178,7 +180,7 @@ def measure_matrix(
     _calm_numbers()
     if is_endpoint(where):
         # What cannot be planned is refused before anything is opened or made.
-        stack, size = plan_site(where, options, run_id)
+        stack, size = plan_site([where], options, run_id)
         matrix_plan(stack, words, options, run_id, size, {})
     else:
         options, nodes = options.model_copy(update={"nodes": nodes}), None
@@ -221,7 +223,7 @@ def _carry_out(
         held(run_id),
         opened(options.store) as store,
         ExitStack() as following,
-        ground_of(where, options, grid_workloads, run_id, emit, destructive=destructive, resumed=resumed) as here,
+        ground_of([where], options, grid_workloads, run_id, emit, destructive=destructive, resumed=resumed) as here,
     ):
         identity = engine.identity()
         check_resumable(resumed, identity)

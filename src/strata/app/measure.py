@@ -12,7 +12,7 @@ from pydantic import Field
 
 from strata import units
 from strata.app.live import recorded
-from strata.app.opening import opened_together
+from strata.app.opening import endpoints_of, opened_together
 from strata.app.precondition import budget_of, write_until_steady
 from strata.app.runner import Emit, Runner, as_progress, run_of
 from strata.app.sampling_scope import sampling_scope_of_endpoints
@@ -133,7 +133,7 @@ def measure_endpoint(
     `SafetyRefusal` where the workload would write to something Strata did not create, and `RunFailed` when not one
     I/O was measured.
     """
-    endpoints = _endpoints(uris)
+    endpoints = endpoints_of(uris)
     generator = engine_for(engine, endpoints, placement) if isinstance(engine, str) else engine
     endpoint = endpoints[0]
     precise = None
@@ -262,13 +262,6 @@ def _check_trace(endpoint: Endpoint) -> None:
     from strata.probes.trace import check
 
     check(endpoint.path or "")
-
-
-def _endpoints(uris: Sequence[str]) -> list[Endpoint]:
-    found = [Endpoint.parse(uri) for uri in uris]
-    if len({(e.kind, e.uri) for e in found}) < len(found) or len({e.kind for e in found}) > 1:
-        raise UsageError("cannot load together:", ", ".join(uris), "targets must be different endpoints of one kind")
-    return found
 
 
 def series_of(stack: Stack, workload: Workload, engine: Engine) -> SeriesName:

@@ -80,6 +80,14 @@ class Targets:
         return "; ".join(said for target in self.targets if (said := target.gone())) or None
 
 
+def endpoints_of(uris: Sequence[str]) -> list[Endpoint]:
+    """What one workload drives together. Raises `UsageError` where they are not different ones of one kind."""
+    found = [Endpoint.parse(uri) for uri in uris]
+    if len({(e.kind, e.uri) for e in found}) < len(found) or len({e.kind for e in found}) > 1:
+        raise UsageError("cannot load together:", ", ".join(uris), "targets must be different endpoints of one kind")
+    return found
+
+
 def check_words(endpoint: Endpoint, workload: Workload, *, keep: bool, destructive: str | None) -> None:
     """Raises where the user said ``--keep`` or ``--destructive`` of something that they change nothing of."""
     if keep and endpoint.kind in (*VOLUMES, EndpointKind.NULL):

@@ -15,6 +15,7 @@ from strata import units
 from strata.app.circumstances import environment
 from strata.app.driver import Driver, Hear, Here
 from strata.app.sampling_scope import SamplingScope
+from strata.app.scale_points import pieces_at
 from strata.engine import Engine, Piece, Request, Timing
 from strata.engine.cell import Prepared
 from strata.errors import RunFailed
@@ -161,9 +162,9 @@ class Runner:
 
     def request(self, cell: Cell, timing: Timing, index: int, placement: Placement | None) -> Request:
         """What the engine is asked; each ``index`` draws other offsets."""
-        first, *others = self.site.pieces(cell.layer)
+        first, *others = pieces_at(cell, self.site.pieces(cell.layer))
         return Request(
-            endpoint=first.endpoint.over(cell.at[1]) if cell.at and cell.at[0] == "connections" else first.endpoint,
+            endpoint=first.endpoint,
             workload=cell.workload,
             segments=first.segments,
             timing=timing,

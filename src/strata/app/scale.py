@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 
@@ -16,9 +17,10 @@ from strata.app.place import Place
 from strata.app.plan import refused_cells
 from strata.app.runner import Emit, Runner, check_layers, check_resumable, rates, run_of
 from strata.app.sampling_scope import SamplingScope, sampling_scope_of, sampling_scope_of_endpoints
-from strata.app.scale_plan import at_value, cell_at, check_base, placed_at, scale_plan
+from strata.app.scale_plan import at_value, cell_at, check_base, over_targets, scale_plan
+from strata.app.scale_points import Maker, placed_at
 from strata.app.signals import stop_on_signals
-from strata.engine import Timing, engine_for, measure_generator
+from strata.engine import Engine, Timing, engine_for, measure_generator
 from strata.errors import RunFailed, Stopped, UsageError
 from strata.host.runlock import held
 from strata.model.endpoint import Endpoint
@@ -26,7 +28,7 @@ from strata.model.plan import Cell, Plan, Step
 from strata.model.progress import Glance, Phase, Progress
 from strata.model.result import CellResult, Interval
 from strata.model.run import Run, RunStatus
-from strata.model.scale import ScaleAsk, ScaleResult
+from strata.model.scale import Axis, Made, ScaleAsk, ScaleResult
 from strata.model.stack import Stack
 from strata.model.workload import ClosedLoop, Workload
 from strata.plan.ident import new_id
@@ -34,21 +36,47 @@ from strata.run.scale import Sweep
 
 
 def measure_scale(
-    where: str, ask: ScaleAsk, base: Workload, options: Options, emit: Emit, destructive: str | None = None
-) -> ScaleResult:
-    """Measure it. Every point is in the store before the next begins.
+    where: Sequence[str], ask: ScaleAsk, base: Workload, options: Options, emit: Emit, destructive: str | None = None,
+    *, maker: Maker | None = None, engine: Engine | None = None,
+) -> ScaleResult:  # fmt: skip
+    """Measure it. Every point is in the store before the next begins. ``where``: several are endpoints of one kind that
+    are driven together. ``maker`` makes the points of an axis for which Strata cannot; ``engine`` has the nodes.
 
     Raises `Stopped` with how to go on; and what the safety gate raises.
     """
+    base = over_targets(base, ask.axis, len(where))
     check_base(base, ask)
+    _check_made(ask, where, maker, engine)
+    if len(where) > 1:
+        ask = ask.model_copy(update={"targets": tuple(where)})
     run_id = new_id()
     stack, size = plan_site(where, options, run_id)
     # What cannot be planned is refused before anything is opened or made.
     scale_plan(stack, ask, base, options, run_id, size, writable=destructive is not None)
-    return _carry_out(where, ask, base, None, options, emit, run_id, destructive)
+    return _carry_out(where, ask, base, None, options, emit, run_id, destructive, maker, engine)
 
 
-def resume_scale(run: Run, options: Options, emit: Emit, destructive: str | None = None) -> ScaleResult:
+def _check_made(ask: ScaleAsk, where: Sequence[str], maker: Maker | None, engine: Engine | None) -> None:
+    """Raises `UsageError` where nobody is there who makes the points, or somebody too many."""
+    axis, needs = ask.axis, f"cannot scale over {ask.axis.value} at"
+    if axis.commanded and maker is None:
+        hint = "--make 'COMMAND {}' --now N: a command that makes so many, and how many there are now"
+        raise UsageError(needs, where[0], "Strata cannot make its points", hint)
+    if maker is not None and not axis.commanded:
+        made = ", ".join(a.value for a in Axis if a.commanded)
+        raise UsageError(
+            "cannot use --make with", f"--over {axis.value}", "Strata makes its points", f"it is for {made}"
+        )
+    if axis.made is Made.NODES and engine is None:
+        raise UsageError(needs, where[0], "no scheduler is named", "--nodes tls://host:8786")
+    if engine is not None and axis not in (Axis.NODES, Axis.CLIENTS):
+        raise UsageError("cannot use --nodes with", f"--over {axis.value}", "it is for nodes and clients")
+
+
+def resume_scale(
+    run: Run, options: Options, emit: Emit, destructive: str | None = None, *, maker: Maker | None = None,
+    engine: Engine | None = None,
+) -> ScaleResult:  # fmt: skip
     """Go on with a sweep that was interrupted, with what is left of its budget."""
     ask = run.plan.scale
     assert ask is not None, "not a sweep"
@@ -57,9 +85,10 @@ def resume_scale(run: Run, options: Options, emit: Emit, destructive: str | None
     options = options.model_copy(update={"engine": run.environment.engine["name"], "placement": run.plan.placement})
     if run.data is None and not alone:
         raise RunFailed("cannot resume", run.id, "the data it was measured on is not known", "start a new run")
-    where = first.endpoint if alone else str(run.data.path.rpartition("/")[0] if run.data else "")
+    where = ask.targets or (first.endpoint if alone else str(run.data.path.rpartition("/")[0] if run.data else ""),)
+    _check_made(ask, where, maker, engine)
     base = next(c.workload for c in run.plan.cells if isinstance(c.workload.arrival, ClosedLoop))
-    return _carry_out(where, ask, base, run, options, emit, run.id, destructive)
+    return _carry_out(where, ask, base, run, options, emit, run.id, destructive, maker, engine)
 
 
 def scale_again(run_id: str | None, store: str | None, what_if: tuple[str, ...]) -> ScaleResult:
@@ -73,11 +102,11 @@ def scale_again(run_id: str | None, store: str | None, what_if: tuple[str, ...])
 
 
 def _carry_out(
-    where: str, ask: ScaleAsk, base: Workload, resumed: Run | None, options: Options, emit: Emit, run_id: str,
-    destructive: str | None,
+    where: Sequence[str], ask: ScaleAsk, base: Workload, resumed: Run | None, options: Options, emit: Emit, run_id: str,
+    destructive: str | None, maker: Maker | None, asked: Engine | None,
 ) -> ScaleResult:  # fmt: skip
-    ends = [Endpoint.parse(where)] if is_endpoint(where) else []
-    engine = engine_for(options.engine, ends, options.placement)
+    ends = [Endpoint.parse(one) for one in where] if is_endpoint(where[0]) else []
+    engine = asked or engine_for(options.engine, ends, options.placement)
     identity = engine.identity()
     check_resumable(resumed, identity)
     workloads = tuple(at_value(base, ask.axis, v) for v in ask.values)
@@ -108,7 +137,7 @@ def _carry_out(
             message="; ".join(f"{layer} left out: {why}" for layer, why in here.dropped.items()) or None,
         )  # fmt: skip
         runner.begin(run, anew=resumed is None)
-        return _measured(runner, base, ask)
+        return _measured(runner, base, ask, maker)
 
 
 def _sampling(here: MatrixSite, ends: list[Endpoint]) -> Callable[[str], SamplingScope]:
@@ -132,7 +161,7 @@ def _without(plan: Plan, refused: dict[str, str]) -> Plan:
     return plan.model_copy(update={"cells": cells, "steps": tuple(s for s in plan.steps if s.cell in left)})
 
 
-def _measured(runner: Runner, base: Workload, ask: ScaleAsk) -> ScaleResult:
+def _measured(runner: Runner, base: Workload, ask: ScaleAsk, maker: Maker | None) -> ScaleResult:
     run = runner.running()
     sweep = Sweep(run.plan, ask, partial(cell_at, base, ask.axis), runner.cells(), time.monotonic)
 
@@ -140,6 +169,11 @@ def _measured(runner: Runner, base: Workload, ask: ScaleAsk) -> ScaleResult:
         if sweep.plan is not runner.running().plan:
             # A point that was added is in the plan before it is measured.
             runner.keep(plan=sweep.plan)
+        if maker is not None and cell.at is not None and maker.at != cell.at[1]:
+            runner.emit(Progress(phase=Phase.PREPARE, message=f"making {ask.axis.value} {cell.at[1]}"))
+            begun = time.monotonic()
+            maker.make(cell.at[1])
+            sweep.changed(time.monotonic() - begun)
 
         def hear(interval: Interval, _now: Glance) -> None:
             runner.emit(sweep.told.model_copy(update=rates(interval)))
@@ -154,9 +188,12 @@ def _measured(runner: Runner, base: Workload, ask: ScaleAsk) -> ScaleResult:
         status = runner.carry_out(sweep, measure)
         said = runner.site.gone()
     finally:
+        left = None if maker is None else maker.put_back()
+        said = "; ".join(filter(None, (said, left))) or None
         run = runner.keep(status=status, scale_end=sweep.ended, message=runner.say(said))
     if status is RunStatus.STOPPED:
-        raise Stopped("finished points are kept", hint=f"strata scale --resume {run.id}")
+        again = "" if maker is None else f" --make {shlex.quote(maker.command)} --now {maker.now}"
+        raise Stopped("finished points are kept", hint=f"strata scale --resume {run.id}{again}")
     results = runner.cells()
     done = scale_result(run, results)
     if not done.points:

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import os
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import ValidationError
 
 from strata import units
 from strata.app.matrix import ENDPOINT_SIZE
 from strata.app.options import Options
+from strata.app.scale_points import WORKLOADS, each_thread, usable
 from strata.app.until import half_width
 from strata.errors import UsageError, choices
-from strata.model.access import ByteRange
 from strata.model.caching import refusal
 from strata.model.endpoint import EndpointKind
-from strata.model.placement import Placement
 from strata.model.plan import HEAD, Cell, Plan, Step
 from strata.model.scale import Axis, ScaleAsk
 from strata.model.stack import Stack
 from strata.model.workload import ClosedLoop, OpenLoop, Workload
 from strata.model.workload_options import CONNECTIONS_MOST, OPTIONS
 from strata.plan.matrix import most_written
+from strata.plan.words import dealt
 from strata.run.scale import ladder
 
 SPELLED = {"numjobs": Axis.THREADS, "depth": Axis.IODEPTH}
 """Other words of the field for an axis."""
 MOST_VALUES = 40
+MOST_THERE = 1024
+"""Of what a command makes: more is a slip of the keyboard."""
 EXAMPLE = "for example: strata scale file:/mnt/new.dat --over iodepth --points 1,2,4,8,16,32,64"
 TARGET = 0.02
 RAMP_S, SHORTEST_S, LONGEST_S = 0.15, 0.2, 3.0
@@ -36,23 +39,22 @@ ROUNDS_OF_BUDGET = 0.7
 
 def ask_of(
     over: str, points: str | None, budget: str | None, until: str | None, worth: str | None, *, open_loop: bool,
-    what_if: tuple[str, ...], size: int | None,
+    what_if: tuple[str, ...], size: int | None, there: int | None = None, make: str = "",
 ) -> ScaleAsk:  # fmt: skip
-    """From the user's words; ``size``: of the data, where it was said. Raises `UsageError`."""
-    word = over.strip().lower().lstrip("-")
-    names = [a.value for a in Axis] + list(SPELLED)
-    if word not in names:
-        raise UsageError("cannot scale over", over, "it is not an axis", choices(word, names))
-    axis = SPELLED.get(word) or next(a for a in Axis if a.value == word)
+    """From the user's words; ``size``: of the data, where it was said; ``there``: how many there are of what grows.
+
+    Raises `UsageError`.
+    """
+    axis = axis_of(over)
     budget_s = units.parse_duration_ns(budget or "1m") / units.NS_PER_S
     if budget_s <= 0:
         raise UsageError("cannot use --budget", budget or "", "it must be greater than 0", "for example --budget 1m")
     for one in what_if:
         _check_what_if(one)
     return ScaleAsk(
-        axis=axis, values=_values(axis, points, size), budget_s=budget_s,
+        axis=axis, values=_values(axis, points, size, there), budget_s=budget_s,
         target=TARGET if until is None else half_width(until), worth=gain_of(worth), open_loop=open_loop and axis.load,
-        what_if=what_if,
+        what_if=what_if, make=make,
     )  # fmt: skip
 
 
@@ -87,11 +89,23 @@ def _check_what_if(text: str) -> None:
         raise UsageError("cannot use --what-if", text, why, "for example --what-if cores=2x --what-if iodepth=256")
 
 
-def _values(axis: Axis, points: str | None, size: int | None) -> tuple[int, ...]:
+def axis_of(over: str) -> Axis:
+    """The axis of that word. Raises `UsageError`."""
+    word = over.strip().lower().lstrip("-")
+    names = [a.value for a in Axis] + list(SPELLED)
+    if word not in names:
+        raise UsageError("cannot scale over", over, "it is not an axis", choices(word, names))
+    return SPELLED.get(word) or next(a for a in Axis if a.value == word)
+
+
+def _values(axis: Axis, points: str | None, size: int | None, there: int | None) -> tuple[int, ...]:
     room = (size or ENDPOINT_SIZE) - HEAD
-    most = axis.most or (len(usable()) if axis is Axis.CORES else room)
+    if axis is Axis.CORES:
+        there = len(usable())
     if points is None:
-        return ladder(axis.least, max(most, axis.least))
+        if axis.most is None and there is None and not axis.size:
+            raise UsageError("cannot scale over", axis.value, "how many there can be is not known", "--points 1,2,4")
+        return ladder(axis.least, max(axis.most or there or room, axis.least))
     try:
         parts = [p.strip() for p in points.split(",") if p.strip()]
         found = sorted({units.parse_size(p) if axis.size else int(p) for p in parts})
@@ -100,12 +114,12 @@ def _values(axis: Axis, points: str | None, size: int | None) -> tuple[int, ...]
     if axis is Axis.RANGE:
         sound = all(v >= units.MIB and (size is None or v <= room) for v in found)
         why = f"working sets lie between 1 MiB and {units.size(room)}, what the test file has behind its mark"
-    elif axis.means:
-        sound, bound = True, CONNECTIONS_MOST if axis is Axis.CONNECTIONS else most
-        sound, why = all(1 <= v <= bound for v in found), f"{axis.value} must be in 1..{bound}"
-    else:
+    elif axis.value in OPTIONS:
         row = OPTIONS[axis.value]
         sound, why = all(map(row.holds, found)), f"{axis.value} must be in {row.within}"
+    else:
+        bound = CONNECTIONS_MOST if axis is Axis.CONNECTIONS else there or MOST_THERE
+        sound, why = all(1 <= v <= bound for v in found), f"{axis.value} must be in 1..{bound}"
     if not found or not sound or len(found) > MOST_VALUES:
         raise UsageError("cannot use --points", points, why if not sound else f"1 to {MOST_VALUES} values", EXAMPLE)
     return tuple(found)
@@ -113,64 +127,93 @@ def _values(axis: Axis, points: str | None, size: int | None) -> tuple[int, ...]
 
 def at_value(base: Workload, axis: Axis, value: int) -> Workload:
     """The workload with this value of the axis. Raises `UsageError` where it cannot be."""
-    changed: dict[str, object]
-    match axis:
-        case Axis.IODEPTH:
-            changed = {"arrival": base.arrival.model_copy(update={"iodepth": value})}
-        case Axis.THREADS:
-            changed = {"threads": value}
-        case Axis.CLIENTS:
-            changed = {"clients": value}
-        case Axis.BS:
-            changed = {"bs": value}
-        case Axis.RANGE:
-            changed = {"range": ByteRange(start=0, length=value)}
-        case _:
-            return base
+    if axis not in WORKLOADS:
+        return base
     try:
-        return Workload.model_validate(base.model_copy(update=changed).model_dump())
+        return Workload.model_validate({**base.model_dump(), **WORKLOADS[axis](base, value)})
     except ValidationError as e:
         why = "; ".join(str(p["msg"]).removeprefix("Value error, ") for p in e.errors())
         raise UsageError(f"cannot use {axis.value}={value} with", base.label, why) from e
 
 
-def cell_at(base: Workload, axis: Axis, layer: str, value: int) -> Cell:
-    """The cell of a layer with this value of the axis."""
+def possible(base: Workload, axis: Axis, value: int) -> bool:
+    """Whether this value keeps what stays the same over the axis: of disks the I/Os in flight."""
+    return axis is not Axis.DISKS or each_thread(base) % value == 0
+
+
+def cell_at(base: Workload, axis: Axis, layer: str, value: int) -> Cell | None:
+    """The cell of a layer with this value of the axis; None where there is no such point."""
+    if not possible(base, axis, value):
+        return None
     return Cell(layer=layer, workload=at_value(base, axis, value), at=(axis.value, value) if axis.means else None)
 
 
-def usable() -> tuple[int, ...]:
-    """The CPUs on which this process may run."""
-    return tuple(sorted(os.sched_getaffinity(0)))
+Refused = tuple[str, str]
+"""Why, and what to do."""
 
 
-def placed_at(cell: Cell, placement: Placement | None) -> Placement | None:
-    """Where the load's threads run in this cell."""
-    if cell.at is None or cell.at[0] != Axis.CORES:
-        return placement
-    return Placement(cpus=usable()[: cell.at[1]])
+def _connections(base: Workload, values: Sequence[int]) -> Refused | None:
+    most = max(values)
+    if base.outstanding >= most and base.threads <= min(values):
+        return None
+    why = f"{most} connections need as many I/Os in flight, and every thread has one of its own"
+    return why, f"--iodepth {max(32, most)} --numjobs 1"
+
+
+def _cores(base: Workload, values: Sequence[int]) -> Refused | None:
+    most = max(values)
+    return None if base.threads >= most else (f"{base.threads} threads do not run on {most} CPUs", f"--numjobs {most}")
+
+
+def _bs(base: Workload, _: Sequence[int]) -> Refused | None:
+    return None if base.bssplit is None else ("--bssplit fixes the sizes", "leave --bssplit out")
+
+
+def _disks(base: Workload, values: Sequence[int]) -> Refused | None:
+    if base.clients > 1:
+        return "each disk has a client of its own", "leave --clients out"
+    odd = [v for v in values if not possible(base, Axis.DISKS, v)]
+    if not odd:
+        return None
+    depth = each_thread(base)
+    return f"{depth} I/Os in flight do not divide among {odd[0]} disks", f"--iodepth {math.lcm(*values)}"
+
+
+def _clients(base: Workload, _: Sequence[int]) -> Refused | None:
+    return None if not base.shares else ("each of several targets has a client of its own", "leave --target out")
+
+
+def _nodes(base: Workload, values: Sequence[int]) -> Refused | None:
+    if base.shares or base.clients == 1:
+        return _clients(base, values)
+    return "each node has one client", "leave --clients out; --numjobs gives it more threads"
+
+
+CHECKS: Mapping[Axis, Callable[[Workload, Sequence[int]], Refused | None]] = {
+    Axis.CONNECTIONS: _connections, Axis.CORES: _cores, Axis.BS: _bs, Axis.DISKS: _disks, Axis.CLIENTS: _clients,
+    Axis.NODES: _nodes,
+}  # fmt: skip
+"""What a workload must not fix, and must have, to be swept over the axis."""
 
 
 def check_base(base: Workload, ask: ScaleAsk) -> None:
     """Raises `UsageError` where the workload fixes what is to grow, or is no closed loop."""
-    axis = ask.axis
     if isinstance(base.arrival, OpenLoop):
         why = "it has a fixed rate, and a sweep finds the rate"
         raise UsageError("cannot scale", base.label, why, "leave --rate-iops out; open loops are added by themselves")
     if isinstance(base.arrival, ClosedLoop) and base.arrival.limits is not None:
         why = "limits and pauses of the load generator would be what is found"
         raise UsageError("cannot scale", base.label, why, "leave --limit-iops, --limit-bytes and --thinktime out")
-    most = max(ask.values)
-    if axis is Axis.CONNECTIONS and (base.outstanding < most or base.threads > min(ask.values)):
-        why = f"{most} connections need as many I/Os in flight, and every thread has one of its own"
-        raise UsageError(
-            "cannot scale over connections with", base.label, why, f"--iodepth {max(32, most)} --numjobs 1"
-        )
-    if axis is Axis.CORES and base.threads < most:
-        why = f"{base.threads} threads do not run on {most} CPUs"
-        raise UsageError("cannot scale over cores with", base.label, why, f"--numjobs {most}")
-    if axis is Axis.BS and base.bssplit is not None:
-        raise UsageError("cannot scale over bs with", base.label, "--bssplit fixes the sizes", "leave --bssplit out")
+    refused = CHECKS[ask.axis](base, ask.values) if ask.axis in CHECKS else None
+    if refused is not None:
+        raise UsageError(f"cannot scale over {ask.axis.value} with", base.label, *refused)
+
+
+def over_targets(base: Workload, axis: Axis, targets: int) -> Workload:
+    """The workload over so many targets: each has a client of its own, unless they are what grows."""
+    if targets == 1 or axis is Axis.DISKS:
+        return base
+    return dealt(base.model_copy(update={"clients": max(base.clients, targets)}), (1,) * targets, "client")
 
 
 def scale_plan(
@@ -182,9 +225,13 @@ def scale_plan(
     for value in ask.values:
         for x in stack.layers:
             made = cell_at(base, ask.axis, x.name, value)
+            if made is None:
+                continue
             skip = refusal(x.target, made.workload, read_only=x.name in raw)
             if ask.axis is Axis.CONNECTIONS and not x.target.remote:
                 skip = "no connections lead there"
+            if ask.axis.commanded and len(stack.layers) > 1 and x.target.kind is EndpointKind.BLOCK:
+                skip = f"what makes {ask.axis.value} may move the blocks of the file on it"
             cells.append(made.model_copy(update={"skip": skip}))
     live = [c for c in cells if c.skip is None]
     if not live:

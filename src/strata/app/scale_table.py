@@ -41,19 +41,13 @@ def scale_table(path: Path, columns: Mapping[str, str], what_if: tuple[str, ...]
 
 def tasks_of(table: Table) -> Iterator[ScaledTask]:
     """Every figure before and after, with the part of it that scales."""
-    from strata.analyse.elasticity import answers
+    from strata.analyse.elasticity import answers, task_of
 
+    of = table.words.get("scaled", "of them")
     for one in answers(table):
-        low, high = sorted(min(max(p, 0.0), 1.0) for p in one.span)
-        part, k = min(max(one.part, 0.0), 1.0), one.factor
-        now = 1 - part + part / k
-        before, after = (one.row.figures.get(key) for key in ("before", "after"))
-        yield ScaledTask(
-            name=one.row.name, of=table.words.get("scaled", "of them"), factor=k, times=one.times,
-            before=None if before is None else before.base, after=None if after is None else after.base,
-            part=Estimate(value=part, low=min(low, part), high=max(high, part), n=2, unit="ratio"),
-            again=now / (1 - part + part / k**2), most=now / (1 - part) if part < 1 else None,
-        )  # fmt: skip
+        printed = (one.row.figures.get(key) for key in ("before", "after"))
+        before, after = (None if figure is None else figure.base for figure in printed)
+        yield task_of(one.row.name, of, one.factor, one.times, one.part, one.span, before, after)
 
 
 def _points(table: Table, name: str, course: object) -> Iterator[ScalePoint]:

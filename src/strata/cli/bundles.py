@@ -258,13 +258,7 @@ class Until(Bundle):
 class Several(Bundle):
     """One workload over several targets."""
 
-    target: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Another file or device of the same kind, loaded together with WHERE; repeatable.",
-            autocompletion=completion.endpoints,
-        ),
-    ] = None
+    target: common.Targets = None
     shares: Annotated[
         str | None, typer.Option(help="Share of the I/Os for WHERE and each --target, e.g. 3:1:1 (default: equal).")
     ] = None

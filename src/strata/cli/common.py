@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -48,6 +48,13 @@ Destructive = Annotated[
     str | None,
     typer.Option(help="Allow writing to a raw device or foreign export: repeat its name. All data on it is lost."),
 ]
+Targets = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Another file or device of the same kind, loaded together with WHERE; repeatable.",
+        autocompletion=completion.endpoints,
+    ),
+]
 Buffered = Annotated[bool, typer.Option("--buffered", help=OPTIONS["buffered"].help)]
 Columns = Annotated[
     list[str] | None,
@@ -73,6 +80,15 @@ HtmlPath = Annotated[Path | None, typer.Option(help="Write the report as one HTM
 MarkdownPath = Annotated[Path | None, typer.Option(help="Write the report as Markdown.")]
 CsvPath = Annotated[Path | None, typer.Option(help="Write the figures of the cells as CSV to this file.")]
 JsonlPath = Annotated[Path | None, typer.Option(help="Write the figures of the cells as JSON Lines to this file.")]
+
+
+def check_targets(uris: Sequence[str]) -> None:
+    """Raises `UsageError` where one of several is no endpoint."""
+    from strata.app.naming import is_endpoint
+
+    if len(uris) > 1 and not all(is_endpoint(uri) for uri in uris):
+        hint = "for example: file:/a --target file:/b"
+        raise UsageError("with --target, every target must be an endpoint:", ", ".join(uris), "", hint)
 
 
 def columns(given: list[str] | None) -> dict[str, str]:

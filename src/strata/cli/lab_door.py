@@ -13,6 +13,8 @@ from strata.errors import RunFailed
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from strata_lab.commands import Resizing
+
 
 def add_to(app: Commands) -> None:
     """The commands that the lab declares; without the lab, one of its name that says how to get it."""
@@ -36,6 +38,17 @@ def documents() -> Mapping[str, type[BaseModel]]:
             raise
         return {}
     return of_the_lab()
+
+
+def resizing(stack: str, axis: str) -> Resizing | None:
+    """How the lab whose stack file this is makes so many of ``axis``; None where it is none of a lab's, or cannot."""
+    try:
+        from strata_lab.commands import resizing as of_the_lab
+    except ModuleNotFoundError as e:
+        if e.name not in ("strata_lab", "strata_lab.commands"):
+            raise
+        return None
+    return of_the_lab(stack, axis)
 
 
 def _missing(words: Annotated[list[str] | None, typer.Argument(help="A command of the lab.")] = None) -> None:

@@ -79,13 +79,7 @@ def measure(
         )
     where, *others = (understood(word) for word in (where, *(several.target or ())))
     uris = (where, *others)
-    if len(uris) > 1 and not all(is_endpoint(uri) for uri in uris):
-        raise UsageError(
-            "with --target, every target must be an endpoint:",
-            ", ".join(uris),
-            "",
-            "for example: file:/a --target file:/b",
-        )
+    common.check_targets(uris)
     tables.MEASURE.check(context, tables.place_of(where, several=len(uris) > 1), _cells(context, where, cells))
     if cells.matrix is not None:
         from strata.app.matrix import measure_matrix

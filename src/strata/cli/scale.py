@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from strata.cli import common, completion, tables
+from strata.cli import common, completion, lab_door, tables
 from strata.cli.bundle import Bundle
 from strata.cli.bundles import Filed, Kept, Output, Pages, WorkloadWords
 from strata.errors import Exit, UsageError
 from strata.schemes import BRIEFLY
 
 if TYPE_CHECKING:
+    from strata.app.clients import Engine
     from strata.app.options import Options
-    from strata.model.scale import ScaleResult
+    from strata.app.scale_points import Maker
+    from strata.model.scale import Axis, ScaleResult
 
 
 class Swept(Bundle):
     """What grows, for how long, and what is asked of the curve."""
 
     over: Annotated[
-        str, typer.Option(help="What grows: iodepth, threads (numjobs), clients, bs, range, connections or cores.")
+        str,
+        typer.Option(
+            help="What grows: iodepth, threads (numjobs), clients, nodes, bs, range, connections, cores, disks, "
+            "queues, controllers or storage-nodes."
+        ),
     ] = "iodepth"
     points: Annotated[
         str | None,
@@ -47,6 +54,33 @@ class Swept(Bundle):
     ] = None
 
 
+class PointsMade(Bundle):
+    """What makes a point that is no option of the workload."""
+
+    target: common.Targets = None
+    nodes: Annotated[
+        str | None,
+        typer.Option(help="The scheduler whose nodes grow, or on whose nodes the clients run, e.g. tls://host:8786."),
+    ] = None
+    make: Annotated[
+        str | None,
+        typer.Option(
+            help="The command that makes a point of queues, controllers or storage-nodes: {} in it is the number; no "
+            "shell. A stack of the lab needs none."
+        ),
+    ] = None
+    task: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Take the time of a command of yours instead, with few and with many: NAME=COMMAND, {} in it is the "
+            "number; repeatable."
+        ),
+    ] = None
+    now: Annotated[int | None, typer.Option(help="How many there are now; --make makes as many again at the end.")] = (
+        None
+    )
+
+
 class ReadPoints(Bundle):
     """Where the points come from if nothing is measured."""
 
@@ -64,6 +98,7 @@ def scale(
     output: Output,
     kept: Kept,
     swept: Swept,
+    made: PointsMade,
     read: ReadPoints,
     where: Annotated[
         str | None,
@@ -81,7 +116,9 @@ def scale(
     Points are interleaved in rounds, and added where the curve bends. Every point is stored and can be resumed.
     """
     output.check()
-    way = tables.way_of(table=read.table is not None, run=read.run is not None, resume=resume)
+    way = tables.way_of(
+        table=read.table is not None, run=read.run is not None, resume=resume, task=made.task is not None
+    )
     tables.SCALE.check(context, way)
     asked = tuple(swept.what_if or ())
     if read.table is not None:
@@ -96,24 +133,77 @@ def scale(
         publish(scale_again(read.run, output.store, asked), output)
         return Exit.FINE
     if resume:
-        return _resume(where, output, destructive)
+        return _resume(where, made, output, destructive)
+    if made.task is not None:
+        return _tasks(where, swept, made, output)
     if where is None:
         raise UsageError("nothing to scale", "", "", "strata scale file:/mnt/new.dat --over iodepth")
     from strata.app.measure import workload_from_words
     from strata.app.naming import understood
     from strata.app.scale import measure_scale
-    from strata.app.scale_plan import ask_of
+    from strata.app.scale_plan import ask_of, axis_of
+    from strata.model.scale import Made
 
+    uris = [understood(word) for word in (where, *(made.target or ()))]
+    common.check_targets(uris)
+    axis = axis_of(swept.over)
+    by, most = _maker(axis, uris[0], made)
     given = {name: value for name, value in words.given.items() if name != "rw" or value}
     base = workload_from_words(**given, seed=placed.seed)
-    ask = ask_of(
-        swept.over, swept.points, swept.budget, swept.until, swept.worth, open_loop=swept.open_loop, what_if=asked,
-        size=common.size(placed.size),
-    )  # fmt: skip
-    with common.display(output.progress) as emit:
-        result = measure_scale(understood(where), ask, base, _options(placed, kept, output), emit, destructive)
+    with _engine(made.nodes, placed.engine) as engine:
+        joined = None if engine is None else engine.identity()["nodes"]
+        there = {Made.TARGETS: len(uris), Made.NODES: joined, Made.COMMAND: most}.get(axis.made)
+        ask = ask_of(
+            swept.over, swept.points, swept.budget, swept.until, swept.worth, open_loop=swept.open_loop, what_if=asked,
+            size=common.size(placed.size), there=there, make="" if by is None else by.command,
+        )  # fmt: skip
+        with common.display(output.progress) as emit:
+            result = measure_scale(
+                uris, ask, base, _options(placed, kept, output), emit, destructive, maker=by, engine=engine
+            )  # fmt: skip
     publish(result, output)
     return Exit.FINE
+
+
+def _tasks(where: str | None, swept: Swept, made: PointsMade, output: Output) -> int:
+    from strata.app.scale_plan import ask_of, axis_of
+    from strata.app.scale_tasks import Task, measure_tasks
+
+    tasks = [Task.parse(text) for text in made.task or ()]
+    by, most = _maker(axis_of(swept.over), where or "", made)
+    ask = ask_of(
+        swept.over, swept.points, swept.budget, swept.until, None, open_loop=False, what_if=(), size=None, there=most,
+        make="" if by is None else by.command,
+    )  # fmt: skip
+    with common.display(output.progress) as emit:
+        result = measure_tasks(ask, tasks, emit, maker=by)
+    publish(result, output)
+    return Exit.FINE
+
+
+def _maker(axis: Axis, where: str, made: PointsMade) -> tuple[Maker | None, int | None]:
+    """What makes the points of the axis, and how many it can make: the user's command, or the lab where it is its
+    stack."""
+    from strata.app.scale_points import Maker
+
+    if made.make is not None:
+        if made.now is None:
+            why, hint = "what it changed could not be put back", "--now N: how many there are now"
+            raise UsageError("cannot use --make without", "--now", why, hint)
+        return Maker(axis, made.make, made.now), None
+    own = lab_door.resizing(where, axis.value) if axis.commanded else None
+    return (None, None) if own is None else (Maker(axis, own.command, own.now), own.most)
+
+
+@contextmanager
+def _engine(nodes: str | None, name: str) -> Iterator[Engine | None]:
+    if nodes is None:
+        yield None
+        return
+    from strata.app.clients import engine_of_nodes
+
+    with engine_of_nodes(nodes, name) as engine:
+        yield engine
 
 
 def _options(placed: Filed, kept: Kept, output: Output) -> Options:
@@ -127,7 +217,7 @@ def _options(placed: Filed, kept: Kept, output: Output) -> Options:
     )  # fmt: skip
 
 
-def _resume(run_id: str | None, output: Output, destructive: str | None) -> int:
+def _resume(run_id: str | None, made: PointsMade, output: Output, destructive: str | None) -> int:
     from strata.app.diagnose import unfinished
     from strata.app.options import Options
     from strata.app.scale import resume_scale
@@ -135,8 +225,10 @@ def _resume(run_id: str | None, output: Output, destructive: str | None) -> int:
     found = unfinished(run_id, output.store)
     if found.plan.scale is None:
         raise UsageError("cannot resume", found.id, "it is no sweep", f"strata measure --resume {found.id}")
-    with common.display(output.progress) as emit:
-        result = partial(resume_scale, found, Options(store=output.store))(emit, destructive)
+    by, _ = _maker(found.plan.scale.axis, "", made)
+    nodes = made.nodes or found.environment.engine.get("scheduler")
+    with _engine(nodes, found.environment.engine["name"]) as engine, common.display(output.progress) as emit:
+        result = resume_scale(found, Options(store=output.store), emit, destructive, maker=by, engine=engine)
     publish(result, output)
     return Exit.FINE
 

@@ -172,20 +172,23 @@ SURVEY = Usages({
     (SURVEYED,): _names("where json verbose write"), (COMPARED,): _names("where compare json markdown nodes"),
 })  # fmt: skip
 
-SWEEP, TABLE = "a sweep", "--table"
+SWEEP, TABLE, TASKS = "a sweep", "--table", "--task"
 _ASKED = SHOWN | _names("what_if worth")
 
 SCALE = Usages({
-    (SWEEP,): _ASKED | KEPT | PLACED | WORKLOAD | _names("keep over points budget until open_loop destructive"),
+    (SWEEP,): _ASKED | KEPT | PLACED | WORKLOAD
+    | _names("keep over points budget until open_loop destructive target nodes make now"),
     (TABLE,): (_ASKED | _names("table column")) - {"store", "progress"},
     (LIKE,): (SHOWN | _names("what_if run")) - {"progress"},
-    (RESUME,): SHOWN | _names("where resume destructive"),
-})  # fmt: skip
+    (TASKS,): (SHOWN | _names("where over points budget until make now task")) - {"store", "csv", "jsonl"},
+    (RESUME,): SHOWN | _names("where resume destructive nodes make now"),
+}, needs={"now": ("make",)})  # fmt: skip
 
 
-def way_of(*, table: bool, run: bool, resume: bool) -> str:
+def way_of(*, table: bool, run: bool, resume: bool, task: bool) -> str:
     """Which way of ``strata scale`` was typed."""
-    return TABLE if table else LIKE if run else RESUME if resume else SWEEP
+    ways = ((table, TABLE), (run, LIKE), (resume, RESUME), (task, TASKS))
+    return next((way for typed, way in ways if typed), SWEEP)
 
 
 STAGE = Usages({

@@ -98,9 +98,9 @@ def run(
     return Ended(child.returncode, data, said)
 
 
-def begin_users(words: Sequence[str], stdout: int) -> Process[bytes]:
+def begin_users(words: Sequence[str], stdout: int, stderr: int | None = None) -> Process[bytes]:
     """Starts a command of the user's, in this session: Ctrl-C at the terminal is for it too. Raises `OSError`."""
-    return subprocess.Popen(list(words), stdout=stdout, stdin=subprocess.DEVNULL)
+    return subprocess.Popen(list(words), stdout=stdout, stderr=stderr, stdin=subprocess.DEVNULL)
 
 
 def become_users(words: Sequence[str]) -> NoReturn:

@@ -61,6 +61,8 @@ KINDS: dict[str, tuple[Dimension, str]] = {
     "reached": (Dimension.PLAIN, "bytes that the device read per byte asked for"),
     "file": (Dimension.BYTES, "size of the test file"),
     "cache": (Dimension.BYTES, "size of a cache on the path"),
+    "hits": (Dimension.SHARE, "share of look-ups that a cache answered: of data or of metadata"),
+    "memory": (Dimension.BYTES, "memory of a storage controller, or of one NUMA node"),
     "unit": (Dimension.BYTES, "allocation unit or stripe"),
     "align": (Dimension.BYTES, "alignment of the offsets"),
     "pieces": (Dimension.PLAIN, "number of parts of one I/O or file"),
@@ -81,7 +83,7 @@ KINDS: dict[str, tuple[Dimension, str]] = {
 
 SETTINGS = frozenset({
     "size", "depth", "threads", "hosts", "rpm", "outstanding", "percentile", "cap", "unit", "align", "count", "cores",
-    "seed", "rounds",
+    "seed", "rounds", "memory",
 })  # fmt: skip
 """Kinds that are chosen and not read off: nothing was cut from them."""
 

@@ -24,29 +24,52 @@ class Grows(StrEnum):
     """More of what the same I/Os go through."""
 
 
-class Axis(StrEnum):
-    """What grows: a word for ``--over``, what more of it is, the least and the most of its default values (None: what
-    there is), and what it is. An option of the workload, or what `strata.app.scale_plan.at_value` makes of it."""
+class Made(StrEnum):
+    """How a point of an axis is made."""
 
-    IODEPTH = "iodepth", Grows.LOAD, 1, 128, "I/Os in flight per thread"
-    THREADS = "threads", Grows.LOAD, 1, 32, "threads, each with its own connection at a server"
-    CLIENTS = "clients", Grows.LOAD, 1, 16, "clients, each a process of its own with its threads"
-    BS = "bs", Grows.SIZE, 4096, 1 << 20, "block size; the curve is of bytes per second"
-    RANGE = "range", Grows.SIZE, 16 << 20, None, "working set, from the start of the data"
-    CONNECTIONS = "connections", Grows.MEANS, 1, 16, "connections to the server, with the same I/Os in flight"
-    CORES = "cores", Grows.MEANS, 1, None, "CPUs of this machine on which the threads of the load run"
+    WORKLOAD = "workload"
+    """By an option of the workload."""
+    REACHED = "reached"
+    """The same target is reached in another way."""
+    TARGETS = "targets"
+    """By the first of several targets."""
+    NODES = "nodes"
+    """By the first nodes that have joined a scheduler."""
+    COMMAND = "command"
+    """By a command: Strata does not make it itself."""
+
+
+class Axis(StrEnum):
+    """What grows: a word for ``--over``, what more of it is, how a point is made, the least and the most of its default
+    values (None: what there is), and what it is. `strata.app.scale_points` has what is done for a point."""
+
+    IODEPTH = "iodepth", Grows.LOAD, Made.WORKLOAD, 1, 128, "I/Os in flight per thread"
+    THREADS = "threads", Grows.LOAD, Made.WORKLOAD, 1, 32, "threads, each with its own connection at a server"
+    CLIENTS = "clients", Grows.LOAD, Made.WORKLOAD, 1, 16, "clients, each a process of its own with its threads"
+    NODES = "nodes", Grows.LOAD, Made.NODES, 1, None, "nodes of the scheduler of --nodes, a client on each"
+    BS = "bs", Grows.SIZE, Made.WORKLOAD, 4096, 1 << 20, "block size; the curve is of bytes per second"
+    RANGE = "range", Grows.SIZE, Made.WORKLOAD, 16 << 20, None, "working set, from the start of the data"
+    CONNECTIONS = (
+        "connections", Grows.MEANS, Made.REACHED, 1, 16, "connections to the server, with the same I/Os in flight"
+    )  # fmt: skip
+    CORES = "cores", Grows.MEANS, Made.REACHED, 1, None, "CPUs of this machine on which the threads of the load run"
+    DISKS = "disks", Grows.MEANS, Made.TARGETS, 1, None, "WHERE and each --target, with the same I/Os in flight"
+    QUEUES = "queues", Grows.MEANS, Made.COMMAND, 1, None, "queues of a disk or of its controller"
+    CONTROLLERS = "controllers", Grows.MEANS, Made.COMMAND, 1, None, "controllers over which the disks are spread"
+    STORAGE_NODES = "storage-nodes", Grows.MEANS, Made.COMMAND, 1, None, "nodes over which the data is spread"
 
     grows: Grows
+    made: Made
     least: int
     most: int | None
     says: str
 
-    def __new__(cls, word: str, grows: Grows, least: int, most: int | None, says: str) -> Axis:
+    def __new__(cls, word: str, grows: Grows, made: Made, least: int, most: int | None, says: str) -> Axis:
         """With its columns."""
-        made = str.__new__(cls, word)
-        made._value_ = word
-        made.grows, made.least, made.most, made.says = grows, least, most, says
-        return made
+        one = str.__new__(cls, word)
+        one._value_ = word
+        one.grows, one.made, one.least, one.most, one.says = grows, made, least, most, says
+        return one
 
     @property
     def load(self) -> bool:
@@ -63,12 +86,18 @@ class Axis(StrEnum):
         """Whether the workload stays the same, and what it goes through grows."""
         return self.grows is Grows.MEANS
 
+    @property
+    def commanded(self) -> bool:
+        """Whether a command makes its points."""
+        return self.made is Made.COMMAND
+
 
 class ScaleAsk(Value):
     """What was asked. ``values`` is the ladder that is measured first; further ones are added where the curve bends.
 
     ``target``: half-width of a point's interval, as a share, at which it needs no more time. ``worth``: the gain of a
-    doubling below which it is not worth it. ``what_if``: ``NAME=VALUE``.
+    doubling below which it is not worth it. ``what_if``: ``NAME=VALUE``. ``make``: the command that makes a point, as
+    it was said; what a store says is never run.
     """
 
     axis: Axis
@@ -78,6 +107,9 @@ class ScaleAsk(Value):
     worth: float = Field(default=0.2, gt=0, lt=1)
     open_loop: bool = True
     what_if: tuple[str, ...] = ()
+    make: str = sparse("")
+    targets: tuple[str, ...] = sparse(())
+    """Where there are several."""
 
 
 class Busy(Value):
@@ -143,6 +175,16 @@ class Saturated(Value):
     share: float | None = None
 
 
+class CacheEnd(Value):
+    """A cache that the points over a working set show: its ``size`` in bytes, how many ``times`` as long a miss takes
+    as a hit, and the share of reads that it ``answers`` of the ``largest`` working set."""
+
+    size: Estimate
+    times: float
+    largest: int
+    answers: float
+
+
 class ScaleCurve(Value):
     """The curve of one layer. ``rate_unit`` is IOPS, or B/s where the block size grows.
 
@@ -166,6 +208,8 @@ class ScaleCurve(Value):
     """Whether the knee lies beyond the largest load that was measured: the limit is then an extrapolation."""
     saturated: Saturated | None = None
     band: tuple[tuple[float, float, float, float], ...] = ()
+    cache: CacheEnd | None = sparse(None)
+    """Of a sweep over the working set."""
 
 
 class WhatIf(Value):
@@ -184,8 +228,9 @@ class WhatIf(Value):
 class ScaledTask(Value):
     """A duration or a rate before and after there was ``factor`` times as much of what ``of`` counts.
 
-    ``times``: how many times as fast it became. ``part``: the share of its time that scales; ``again`` and ``most``:
-    how many times as fast it becomes with as many times more, and with endlessly many; None: nothing bounds it.
+    ``measured``: both with their intervals, ns, where Strata took the time; else they are as printed. ``times``: how
+    many times as fast it became. ``part``: the share of its time that scales; ``again`` and ``most``: how many times as
+    fast it becomes with as many times more, and with endlessly many; None: nothing bounds it.
     """
 
     name: str
@@ -197,6 +242,7 @@ class ScaledTask(Value):
     part: Estimate
     again: float
     most: float | None
+    measured: tuple[Estimate, Estimate] | None = sparse(None)
 
 
 class ScaleResult(Value):
@@ -213,7 +259,7 @@ class ScaleResult(Value):
     open_points: tuple[OpenPoint, ...] = ()
     what_if: tuple[WhatIf, ...] = ()
     tasks: tuple[ScaledTask, ...] = sparse(())
-    """Of a table with figures before and after."""
+    """Of a table with figures before and after, or of tasks whose time was taken."""
     seconds: float = 0.0
     ended: str = ""
     remarks: tuple[str, ...] = ()

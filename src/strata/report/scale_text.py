@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from strata import units
 from strata.model.estimate import Estimate
-from strata.model.scale import Axis, OpenPoint, ScaleCurve, ScaledTask, ScalePoint, ScaleResult, WhatIf
+from strata.model.scale import Axis, CacheEnd, OpenPoint, ScaleCurve, ScaledTask, ScalePoint, ScaleResult, WhatIf
 from strata.report import figures
 from strata.report.markdown import bullets, escape, gfm
 from strata.report.text_layout import Paint, clean, table, wrap
@@ -75,6 +75,9 @@ def point_rows(points: Sequence[ScalePoint], axis: Axis) -> tuple[list[str], lis
         ("IOPS", [units.count(p.iops.value) for p in points]),
         ("±", [figures.share_error(p.iops).removeprefix("±") for p in points]),
     ]
+    if axis.means:
+        first = points[0].iops.value
+        columns.append(("gain", [f"{p.iops.value / first:.2f}×" for p in points]))
     if axis is Axis.BS:
         columns.append(("rate", [NONE if (b := p.bytes_per_second) is None else units.rate(b.value) for p in points]))
     for name in ("50", "90", "99"):
@@ -113,7 +116,7 @@ def busiest(point: ScalePoint) -> str:
 def curve_lines(curve: ScaleCurve, axis: Axis) -> list[str]:
     """Which curve, its limit and knee, and what is full there; why there is none."""
     if curve.form is None:
-        return [f"none: {curve.refused}"]
+        return [f"none: {curve.refused}", *([] if curve.cache is None else [cache_words(curve.cache)])]
     named = ", ".join(f"{name} {value:.4g}" for name, value in curve.parameters.items())
     out = [f"{curve.form} ({named}); the points lie {figures.percent(curve.rms or 0)} off it"]
     if curve.knee is None:
@@ -134,6 +137,17 @@ def curve_lines(curve: ScaleCurve, axis: Axis) -> list[str]:
     if curve.saturated is not None:
         out.append(f"Saturated at the knee: {curve.saturated.says}")
     return out
+
+
+def cache_words(cache: CacheEnd) -> str:
+    """How large it is, and what it does for the largest working set."""
+    low, high = cache.size.low, cache.size.high
+    ends = "" if low is None or high is None else f" ({units.size(round(low))} to {units.size(round(high))})"
+    return (
+        f"Cache: {units.size(round(cache.size.value))}{ends}; a miss takes {cache.times:.2g} times as long as a hit. "
+        f"Of a working set of {units.size(cache.largest)} it answers {figures.percent(cache.answers)} of the reads, "
+        f"and twice the cache {figures.percent(min(1.0, 2 * cache.answers))}"
+    )
 
 
 def _last(curve: ScaleCurve, axis: Axis) -> str:
@@ -174,7 +188,10 @@ def task_head(tasks: Sequence[ScaledTask]) -> list[str]:
 
 def task_row(task: ScaledTask) -> list[str]:
     """One figure before and after: how much of it scales, and what more of them would bring."""
-    before, after = (NONE if v is None else units.significant(v, 4) for v in (task.before, task.after))
+    if task.measured is not None:
+        before, after = (f"{units.duration(e.value)} {figures.share_error(e)}".strip() for e in task.measured)
+    else:
+        before, after = (NONE if v is None else units.significant(v, 4) for v in (task.before, task.after))
     low, high = task.part.low, task.part.high
     part = f"{100 * task.part.value:.0f} %"
     part += "" if low is None or high is None else f" ({100 * low:.0f}–{100 * high:.0f})"

@@ -1,7 +1,9 @@
 """A sweep as a strategy: the ladder once, points where the curve bends, rounds until it is narrow, then open loops.
 
 What comes next follows from the results alone, so that a resumed sweep goes on where it was. Every round has all of its
-points in an order of its own, and the layers of one point next to each other: what drifts meets them alike.
+points in an order of its own, and the layers of one point next to each other: what drifts meets them alike. Where a
+command makes the points, which takes longer than to measure one, a round goes through them upward and the next one
+downward: each change is made once for all layers, and what drifts evenly still meets all points alike.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ LEAST_IOS_OF_A_CACHE = 600
 LONGEST_S = 3.0
 LOOK_S = 0.2
 WRITTEN_UP = "byte bound reached: no more writing"
-CELLS = Callable[[str, int], Cell]
+CELLS = Callable[[str, int], Cell | None]
+"""None: there is no such point."""
 
 
 class Sweep(Stepwise):
@@ -72,7 +75,13 @@ class Sweep(Stepwise):
         self._spent = sum(r.result.seconds + plan.ramp_s for r in self._results if r.result is not None)
         self._since = clock()
         self._queue: list[Cell] = []
+        self._at: int | None = None
+        self._change_s = 0.0
         self.ended = ""
+
+    def changed(self, seconds: float) -> None:
+        """Making a point took so long."""
+        self._change_s = max(self._change_s, seconds)
 
     @property
     def seconds_left(self) -> float:
@@ -111,6 +120,7 @@ class Sweep(Stepwise):
         if not self._queue:
             return (Finish(RunStatus.DONE),)
         self._cell = cell = self._queue.pop(0)
+        self._at = value_of(cell, self._ask.axis)
         self._step = Step(order=self._order, round=self._rounds[cell.key], cell=cell.key)
         self.told = Progress(
             phase=Phase.MEASURE, layer=cell.layer, label=cell.workload.label,
@@ -158,9 +168,11 @@ class Sweep(Stepwise):
 
     @property
     def _step_s(self) -> float:
-        return self.plan.ramp_s + self.plan.runtime_s
+        return self.plan.ramp_s + self.plan.runtime_s + self._change_s / len(self.plan.stack.layers)
 
     def _ordered(self, cells: Sequence[Cell], number: int) -> list[Cell]:
+        if self._ask.axis.commanded:
+            return self._in_turn(cells)
         rng = random.Random(f"{self.plan.seed}/{number}")
         by: dict[str, list[Cell]] = {}
         for c in cells:
@@ -168,6 +180,12 @@ class Sweep(Stepwise):
         keys = list(by)
         rng.shuffle(keys)
         return [c for key in keys for c in rng.sample(by[key], len(by[key]))]
+
+    def _in_turn(self, cells: Sequence[Cell]) -> list[Cell]:
+        """By value, from the end that is nearer to where the stack is."""
+        values = sorted({value_of(c, self._ask.axis) for c in cells})
+        down = self._at is not None and abs(self._at - values[-1]) < abs(self._at - values[0])
+        return sorted(cells, key=lambda c: value_of(c, self._ask.axis), reverse=down)
 
     def _rates(self, cell: Cell) -> list[float]:
         mine = [r for r in self._results if r.cell == cell.key and r.error is None and r.result is not None]
@@ -203,11 +221,13 @@ class Sweep(Stepwise):
             per = load_of(points[0], self._ask.axis) / value_of(points[0], self._ask.axis)
             for share in BENDS:
                 n = max(1, round(share * knee.value / per))
-                if there[0] < n < there[-1] and all(max(n / m, m / n) >= APART for m in (*there, *wanted)):
+                apart = all(max(n / m, m / n) >= APART for m in (*there, *wanted))
+                if there[0] < n < there[-1] and apart and self._make(layer.name, n) is not None:
                     wanted.add(n)
         if not wanted:
             return False
-        cells = [self._make(layer.name, n) for n in sorted(wanted) for layer in self.plan.stack.layers]
+        made = [self._make(layer.name, n) for n in sorted(wanted) for layer in self.plan.stack.layers]
+        cells = [c for c in made if c is not None]
         self.plan = self.plan.model_copy(update={"cells": (*self.plan.cells, *cells)})
         return True
 
@@ -228,7 +248,9 @@ class Sweep(Stepwise):
         if fit is None or most is None or fit.knee() is None:
             return []
         # A bound on I/Os in flight, so that arrivals beyond the limit do not pile up without end.
-        first = self._make(layer, self._ask.values[0]).workload
+        cell = self._make(layer, self._ask.values[0])
+        assert cell is not None, "the ladder was planned"
+        first = cell.workload
         at = max(1, round(OPEN_DEPTH / (first.threads * first.clients)))
         made = [
             first.model_copy(

@@ -49,6 +49,7 @@ BROKEN: dict[str, str] = {
     "limit": "role,threads,iops,busy.server [%],limit\n,1,100,20,\n,2,180,40,\n,4,200,50,\nsaid,,,,server\n",
     "controllers": "count.disks,count.controllers\n8,1\n",
     "controller-cpu": "busy.controller [%]\n95\n",
+    "controller-memory": "hits.metadata [%]\n90\n",
     "hit-share": "pattern,file,cache,caching,reached\nrand read,8G,4G,on,0.95\n",
     "paths": "count.paths,count.nodes\n1,4\n",
     "proportion": "# count.before = 4\n# count.after = 8\nof,before,after\nrate,1000,2600\n",
@@ -143,6 +144,10 @@ HOLDS: dict[str, tuple[str, ...]] = {
         "count.disks,count.controllers,outstanding,count.queue\n4,4,256,64\n",
     ),
     "controller-cpu": ("busy.controller [%]\n60\n", "busy.controller [%],cores.controller,count.workers\n60,8,6\n"),
+    "controller-memory": (
+        "hits.metadata [%],hits.data [%]\n100,50\n99.5,20\n",
+        "memory.controller [GiB],memory.node [GiB]\n32,128\n",
+    ),
     "hit-share": (
         "pattern,file,cache,caching,reached\nrand read,8G,4G,on,0.52\n",
         "pattern,file,cache,caching,reached\nrand read,8G,4G,on,0.5\nrand read,8G,4G,off,0.95\nseq read,8G,4G,on,1\n",
@@ -273,3 +278,15 @@ def test_a_cache_that_answers_more_than_it_holds_is_not_the_only_one() -> None:
 def test_a_task_that_became_shorter_than_what_was_added_allows_is_told() -> None:
     flags = found("# count.before = 4\n# count.after = 8\nof,test,before,after\ntime,task,100,30\n")
     assert [f.law for f in flags] == ["proportion"]
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("hits.data [%],hits.metadata [%]\n5,100\n", "hits.data"),
+        ("hits.data [%],hits.metadata [%]\n50,98\n", "hits.metadata"),
+        ("memory.controller [GiB],memory.node [GiB]\n160,128\n", "memory.controller"),
+    ],
+)
+def test_each_rule_of_a_controllers_memory_names_its_figure(text: str, column: str) -> None:
+    assert [f.column for f in found(text) if f.law == "controller-memory"] == [column]

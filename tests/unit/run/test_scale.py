@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 from tests.unit.analyse.material import engine_result
 
 from strata.analyse.scaling.result import ROUNDS, counted_rounds, load_of, value_of
 from strata.app.options import Options
-from strata.app.scale_plan import cell_at, check_base, placed_at, scale_plan, usable
-from strata.errors import UsageError
-from strata.model.plan import Plan
+from strata.app.scale_plan import cell_at, check_base, over_targets, scale_plan
+from strata.app.scale_points import HOLE, Maker, pieces_at, placed_at, usable
+from strata.engine import Piece
+from strata.errors import RunFailed, UsageError
+from strata.model.endpoint import Endpoint
+from strata.model.plan import Plan, Segment
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
 from strata.model.scale import Axis, ScaleAsk
@@ -59,14 +65,19 @@ def capped(workload: Workload) -> float:
 
 def carried(
     ask: ScaleAsk, rate: Callable[[Workload], float], layers: tuple[str, ...] = ("file",),
-    stop_after: int | None = None,
+    stop_after: int | None = None, change_s: float = 0.0,
 ) -> tuple[Sweep, list[CellResult], RunStatus]:  # fmt: skip
     plan, clock = plan_for(ask, *layers), Clock()
     done: list[CellResult] = []
     sweep = Sweep(plan, ask, partial(cell_at, base(), ask.axis), done, clock)
+    now: list[object] = []
 
     def measure(step: object, cell: object) -> CellResult:
         seconds = plan.ramp_s + plan.runtime_s
+        if cell.at is not None and now[-1:] != [cell.at]:  # type: ignore[attr-defined]
+            now.append(cell.at)  # type: ignore[attr-defined]
+            seconds += change_s
+            sweep.changed(change_s)
         clock.now += seconds
         # One round is 1 % above the mean and the next as far below.
         wobble = 1 + 0.01 * (-1) ** step.round  # type: ignore[attr-defined]
@@ -212,3 +223,122 @@ def test_clients_are_a_load_like_threads() -> None:
     plan = over(Axis.CLIENTS, (1, 2, 4), "file:/nowhere", iodepth=2)
     assert [value_of(c, Axis.CLIENTS) for c in plan.cells] == [1, 2, 4]
     assert [load_of(c, Axis.CLIENTS) for c in plan.cells] == [2, 4, 8]
+
+
+def test_points_that_a_command_makes_are_gone_through_up_and_down() -> None:
+    ask = ask_for(axis=Axis.STORAGE_NODES, values=(1, 2, 3), open_loop=False, target=0.5)
+    _, done, status = carried(ask, lambda _: 1000.0, layers=("store", "served"), change_s=1.0)
+    values = [int(r.cell.rpartition("=")[2]) for r in done]
+    assert status is RunStatus.DONE
+    assert values[::2] == values[1::2], "a change is made once for both layers"
+    assert values[::2][:9] == [1, 2, 3, 3, 2, 1, 1, 2, 3]
+    assert not any(c.workload.key != base().key for c in plan_for(ask, "store").cells), "the load stays as it is"
+
+
+def test_what_the_changes_take_is_part_of_the_budget() -> None:
+    ask = ask_for(axis=Axis.QUEUES, values=(1, 2, 4), budget_s=30.0, target=0.0001)
+    rounds = [len(carried(ask, lambda _: 1000.0, change_s=seconds)[1]) for seconds in (0.0, 5.0)]
+    assert rounds[1] < rounds[0], rounds
+
+
+def test_the_blocks_of_a_file_are_not_read_below_it_where_a_command_may_move_them() -> None:
+    ask = ask_for(axis=Axis.STORAGE_NODES, values=(1, 2))
+    layers = [{"name": "disk", "endpoint": "block:/dev/x"}, {"name": "file", "endpoint": "file:/x", "on": ["disk"]}]
+    where = Stack.model_validate({"name": "s", "layers": layers})
+    plan = scale_plan(where, ask, base(), Options(), "20261125-000000-0000", 1 << 30, writable=False)
+    assert {c.layer for c in plan.cells if c.skip is None} == {"file"}
+    assert "may move the blocks" in next(c.skip for c in plan.cells if c.skip is not None)
+
+
+def test_disks_share_the_same_ios_in_flight() -> None:
+    plan = over(Axis.DISKS, (1, 2, 4), "file:/a", iodepth=8)
+    assert [c.workload.outstanding for c in plan.cells] == [8, 8, 8]
+    assert [c.workload.clients for c in plan.cells] == [1, 2, 4]
+    assert [len(c.workload.shares) for c in plan.cells] == [0, 2, 4]
+    # What a resumed sweep takes for the workload is that of any of its points.
+    for cell in plan.cells:
+        again = cell_at(cell.workload, Axis.DISKS, cell.layer, 4)
+        assert again is not None and again.key == plan.cells[-1].key
+    assert cell_at(plan.cells[0].workload, Axis.DISKS, "x", 3) is None, "8 I/Os do not divide among 3"
+    with pytest.raises(UsageError, match="do not divide among 3 disks"):
+        over(Axis.DISKS, (1, 2, 3), "file:/a", iodepth=8)
+    pieces = [
+        Piece(endpoint=Endpoint.parse(f"file:/{n}"), segments=(Segment(start=0, length=1, target=0),)) for n in "abcd"
+    ]
+    driven = [[p.endpoint.path for p in pieces_at(c, pieces)] for c in plan.cells]
+    assert driven == [["/a"], ["/a", "/b"], ["/a", "/b", "/c", "/d"]]
+
+
+def test_points_that_are_added_between_disks_divide_the_ios_too() -> None:
+    eight = workload_from_words("randread", "4k", iodepth=24)
+    ask = ask_for(axis=Axis.DISKS, values=(1, 2, 4, 8, 12), open_loop=False)
+    plan = scale_plan(stack("file"), ask, eight, Options(), "20261125-000000-0000", 1 << 30, writable=False)
+    done: list[CellResult] = []
+    sweep = Sweep(plan, ask, partial(cell_at, eight, ask.axis), done, Clock())
+    execute(
+        sweep,
+        measure=lambda step, cell: result_of(
+            step, cell, engine_result(cell.workload, min(1000.0 * cell.at[1], 4000.0), seconds=0.5)
+        ),
+        commit=done.append,
+        emit=lambda _: None,
+        stop_requested=lambda: len(done) > 40,
+    )
+    added = {c.at[1] for c in sweep.plan.cells if c.at is not None} - set(ask.values)
+    assert added and all(24 % n == 0 for n in added), added
+
+
+def test_several_targets_have_a_client_each_unless_they_are_what_grows() -> None:
+    over_two = over_targets(base(), Axis.IODEPTH, 2)
+    assert (over_two.clients, over_two.shares, over_two.deal) == (2, (1, 1), "client")
+    assert over_targets(base(), Axis.DISKS, 2) == base() == over_targets(base(), Axis.IODEPTH, 1)
+    for axis in (Axis.CLIENTS, Axis.NODES):
+        with pytest.raises(UsageError, match="each of several targets has a client of its own"):
+            check_base(over_two, ask_for(axis=axis, values=(1, 2)))
+
+
+def test_nodes_are_a_load_with_one_client_each() -> None:
+    plan = over(Axis.NODES, (1, 2, 3), "file:/nowhere", iodepth=4)
+    assert [value_of(c, Axis.NODES) for c in plan.cells] == [1, 2, 3]
+    assert [load_of(c, Axis.NODES) for c in plan.cells] == [4, 8, 12]
+    with pytest.raises(UsageError, match="each node has one client"):
+        over(Axis.NODES, (1, 2), "file:/nowhere", clients=2)
+
+
+def script(folder: Path, text: str) -> str:
+    made = folder / "make"
+    made.write_text(f"#!/bin/sh\n{text}\n")
+    made.chmod(0o755)
+    return f"'{made}' {HOLE}"
+
+
+def test_a_maker_runs_its_command_where_the_number_changes_and_puts_it_back(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    maker = Maker(Axis.QUEUES, script(tmp_path, f"echo $1 >> '{told}'"), 2)
+    for value in (2, 4, 4, 1):
+        maker.make(value)
+    assert maker.put_back() is None and told.read_text().split() == ["4", "1", "2"]
+
+
+def test_what_a_command_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    Maker(Axis.QUEUES, script(tmp_path, "sleep 5 & echo started"), 1).make(2)
+    assert time.monotonic() - begun < 4
+
+
+def test_a_command_that_fails_says_what_it_said_and_is_tried_again(tmp_path: Path) -> None:
+    maker = Maker(Axis.QUEUES, script(tmp_path, "echo no room for $1 >&2; exit 3"), 2)
+    with pytest.raises(RunFailed, match=r"cannot make queues=4 .*exit status 3: no room for 4"):
+        maker.make(4)
+    left = maker.put_back()
+    assert left is not None and left.startswith("queues is not 2 again:"), "nobody knows how many there are"
+    with pytest.raises(RunFailed, match="No such file"):
+        Maker(Axis.QUEUES, f"/nowhere/at-all {HOLE}", 1).make(2)
+
+
+@pytest.mark.parametrize(
+    ("command", "now", "why"), [("attach", 1, "no {} for the number"), ("'a {}", 1, "quotation"), ("a {}", 0, "--now")]
+)
+def test_a_command_without_a_place_for_the_number_is_refused(command: str, now: int, why: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(why)):
+        Maker(Axis.QUEUES, command, now)

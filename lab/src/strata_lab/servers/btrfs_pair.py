@@ -43,7 +43,10 @@ class Volume:
 
         Blocks until it is spread; the volume is used meanwhile. Raises `RunFailed` with the tool's words.
         """
-        added = remote_disk(self.lab, self.owner, node, device, name=f"{self.path.name}-{node.name}")
+        return self.joined(remote_disk(self.lab, self.owner, node, device, name=f"{self.path.name}-{node.name}"))
+
+    def joined(self, added: str) -> Volume:
+        """As `grow`, of a device that the owner sees already."""
         disks.add_to_btrfs(added, self.path)
         disks.tool(["btrfs", "balance", "start", "-dconvert=raid0", str(self.path)], "spread the data of")
         return Volume(self.lab, self.owner, (*self.devices, added), self.path, "raid0")

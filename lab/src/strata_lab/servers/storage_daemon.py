@@ -63,9 +63,10 @@ def rbd(conf: Path, pool: str, image: str) -> Blockdev:
     return {"driver": "rbd", "pool": pool, "image": image, "conf": str(conf), "cache": {"direct": True}}
 
 
-def throttled(what: Blockdev, group: str) -> Blockdev:
-    """The same behind the cap of a throttle group (`serve`'s ``groups``)."""
-    return {"driver": "throttle", "throttle-group": group, "file": {**what}}
+def throttled(what: Blockdev, group: str, *, named: str | None = None) -> Blockdev:
+    """The same behind the cap of a throttle group (`serve`'s ``groups``). ``named``: its name for `regrouped`."""
+    inner = {**what, "node-name": named} if named is not None else {**what}
+    return {"driver": "throttle", "throttle-group": group, "file": inner}
 
 
 def serve(
@@ -110,20 +111,33 @@ def limit(monitor: Path, group: str, limits: Mapping[str, int]) -> None:
     Raises `RunFailed` with the daemon's words.
     """
     asked = {"path": f"/objects/{group}", "property": "limits", "value": {**limits}}
+    _told(monitor, "qom-set", asked, "cannot limit", group)
+
+
+def regrouped(monitor: Path, number: int, group: str, named: str) -> None:
+    """The export of that number is from now on behind the cap of another group; ``named``: what it throttles.
+
+    Raises `RunFailed` with the daemon's words.
+    """
+    made = {"driver": "throttle", "node-name": f"d{number}", "throttle-group": group, "file": named}
+    _told(monitor, "blockdev-reopen", {"options": [made]}, "cannot throttle by another group", group)
+
+
+def _told(monitor: Path, command: str, words: Mapping[str, Any], what: str, where: str) -> None:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dialled:
             dialled.settimeout(_MONITOR_S)
             dialled.connect(str(monitor))
             with dialled.makefile("rw") as talk:
                 talk.readline()
-                for command in ({"execute": "qmp_capabilities"}, {"execute": "qom-set", "arguments": asked}):
-                    talk.write(json.dumps(command) + "\n")
+                for asked in ({"execute": "qmp_capabilities"}, {"execute": command, "arguments": {**words}}):
+                    talk.write(json.dumps(asked) + "\n")
                     talk.flush()
                     answer = json.loads(talk.readline())
                     if "error" in answer:
-                        raise RunFailed("cannot limit", group, answer["error"]["desc"])
+                        raise RunFailed(what, where, answer["error"]["desc"])
     except (OSError, ValueError) as e:
-        raise RunFailed("cannot limit", group, f"its daemon does not answer: {e}") from e
+        raise RunFailed(what, where, f"its daemon does not answer: {e}") from e
 
 
 def as_file(lab: Lab, node: LabNode, what: Blockdev, *, name: str) -> Path:

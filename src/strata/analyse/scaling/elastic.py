@@ -3,7 +3,9 @@
 The series is that of the load's own intervals. The level before is their mean up to the change; the level afterwards
 that of the last part of the run, once the change is over. The dip is the worst tenth of the time between: one interval
 alone is noise. It has recovered from the moment on from which the rate, as a mean over `SETTLED` intervals, is never
-again more than `NEAR` below the new level.
+again more than `NEAR` below the new level, nor further than such means scatter there anyway (`SCATTER` times their
+standard deviation, taken from the median of their distances, so that a second fall does not hide itself), for `HELD`
+of them in turn.
 """
 
 from __future__ import annotations
@@ -13,11 +15,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from strata.analyse.series.longrun import Floats
 from strata.analyse.stats import estimate
 from strata.model.estimate import Estimate
 
 NEAR = 0.10
-SETTLED = 5
+SETTLED = 10
+HELD = SETTLED // 2
+"""Means in turn that lie below the level, from which on it is a fall."""
+SCATTER = 3.0
+NORMAL = 1.4826
+"""Of the median distance from the median to the standard deviation, of what is normal."""
 LAST = 0.5
 """Of the time after the change: where the new level is read."""
 LEAST = 10
@@ -59,7 +67,7 @@ def elastic(series: Sequence[Moment], begun: float, ended: float) -> ElasticResu
         before=estimate(_pieces(before), "IOPS"),
         after=estimate(_pieces(late), "IOPS"),
         dip=max(0.0, 1 - float(np.mean(worst)) / level),
-        recovered_s=_recovered([m for m in series if m.at >= begun], begun, then),
+        recovered_s=_recovered([m for m in series if m.at >= begun], begun, then, late),
         gain=then / level,
     )
 
@@ -69,13 +77,19 @@ def _pieces(rates: Sequence[float]) -> list[float]:
     return [float(np.mean(part)) for part in np.array_split(np.asarray(rates), 5)]
 
 
-def _recovered(series: Sequence[Moment], begun: float, level: float) -> float | None:
-    rates = np.array([m.rate for m in series])
-    if len(rates) < SETTLED:
+def _recovered(series: Sequence[Moment], begun: float, level: float, late: Sequence[float]) -> float | None:
+    if len(series) < SETTLED or len(late) < SETTLED:
         return None
-    smooth = np.convolve(rates, np.full(SETTLED, 1 / SETTLED), "valid")
-    low = np.flatnonzero(smooth < (1 - NEAR) * level)
-    if len(low) == 0:
+    usual = _smooth(late)
+    scatter = NORMAL * float(np.median(np.abs(usual - np.median(usual))))
+    smooth = _smooth([m.rate for m in series])
+    low = smooth < level - max(NEAR * level, SCATTER * scatter)
+    # A fall of less than half of what is averaged is none: of many means some lie outside by chance.
+    ends = [i for i in range(HELD - 1, len(low)) if low[i - HELD + 1 : i + 1].all()]
+    if not ends:
         return 0.0
-    first = int(low[-1]) + SETTLED
-    return None if first >= len(series) - 1 else series[first].at - begun
+    return None if ends[-1] == len(low) - 1 else series[ends[-1] + SETTLED // 2].at - begun
+
+
+def _smooth(rates: Sequence[float]) -> Floats:
+    return np.convolve(np.array(rates), np.full(SETTLED, 1 / SETTLED), "valid")

@@ -11,6 +11,7 @@ from strata.analyse.noise import noise_floor
 from strata.analyse.rounds import collect
 from strata.analyse.scaling.asked import around, what_if
 from strata.analyse.scaling.busy import busy_of, capacities, saturated
+from strata.analyse.scaling.cache_end import cache_end
 from strata.analyse.scaling.counted import Around
 from strata.analyse.scaling.demands import demands_of
 from strata.analyse.scaling.fitted import Fitted, LoadPoint, NoCurve, fitted
@@ -48,6 +49,7 @@ def value_of(cell: Cell, axis: Axis) -> int:
         Axis.IODEPTH: workload.arrival.iodepth,
         Axis.THREADS: workload.threads,
         Axis.CLIENTS: workload.clients,
+        Axis.NODES: workload.clients,
         Axis.BS: workload.bs,
     }[axis]
 
@@ -187,7 +189,9 @@ def curve_of(layer: str, points: Sequence[ScalePoint], ask: ScaleAsk, found: Fit
     """As it is reported, in values of the axis."""
     unit = "B/s" if ask.axis is Axis.BS else "IOPS"
     if isinstance(found, NoCurve):
-        return ScaleCurve(layer=layer, refused=found.why, rate_unit=unit)
+        random = all(p.workload is None or p.workload.rw.random for p in points)
+        cache = cache_end(points) if ask.axis is Axis.RANGE and random else None
+        return ScaleCurve(layer=layer, refused=found.why, rate_unit=unit, cache=cache)
     per = _per(points, ask.axis)
     knee = found.knee()
     ours = {d.name: d.seconds for d in demands_of(points).each}
