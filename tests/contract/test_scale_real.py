@@ -100,7 +100,10 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
         words = ("scale", uri, "--points", "1,2,4,8,16", "--budget", "12s", "--progress", "plain", "--no-open-loop")
         running = subprocess.Popen([*STRATA, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            time.sleep(4)
+            until = time.monotonic() + 60
+            while '"running"' not in strata("runs", "--json").stdout and time.monotonic() < until:
+                time.sleep(0.1)
+            time.sleep(2)
         finally:
             running.send_signal(signal.SIGKILL)
             running.wait()
