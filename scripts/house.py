@@ -28,7 +28,7 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -48,6 +48,8 @@ PACKAGES = (ROOT / "src", ROOT / "lab" / "src")
 PATH = os.pathsep.join(map(str, PACKAGES))
 ALONE = ("tests/contract", "tests/lab", "tests/scenarios")
 """Where tests lie that nothing may run beside: to import all others takes longer than to find that none is there."""
+AFTER_THE_TESTS = ("nice", "-n", "10")
+"""Before what runs beside tests: a tenth of their weight, and what they leave."""
 PYTHON = ("src", "lab/src", "tests", "scripts", "benches", "fuzz/parsers.py", "docs/conf.py")
 KINDS = ("run", "dev", "docs")
 """What .venv can hold; the last two hold the first."""
@@ -68,6 +70,7 @@ LINTS: list[list[str | Path]] = [
 # compiled again. benches/engine says the same words.
 BENCH_PROGRAMS = ["cargo", "build", "--locked", "--release", "--quiet", "-p", "strata-py", "-p", "strata-bench"]
 BENCH_PROGRAMS += ["--features", "strata-py/extension-module"]
+CARGO_TEST = ["cargo", "test", "--locked", "--workspace", "--quiet"]
 APT_FOR_TESTS = {
     "fio": "fio",
     "nbdkit": "nbdkit",
@@ -147,24 +150,32 @@ def cmd_test(args: list[str]) -> int:
     system_packages()
     cargo_packages()
     compiled(*PACKAGES)
-    # The type checker is one thread for a minute, and a linker is, too: neither waits for the other.
-    with ThreadPoolExecutor(1) as beside:
-        others = beside.submit(lane, [word for word in LINTS if word[0] != "cargo"])
+    # The type checker is one thread for a minute, and a linker is, too: neither waits for the other, nor the tests.
+    with ThreadPoolExecutor(2) as beside:
+        others = beside.submit(lane, [word for word in LINTS if word[0] != "cargo"], AFTER_THE_TESTS)
         native()
         bench_programs()
         status = lane([word for word in LINTS if word[0] == "cargo"])
-        say("cargo test")
-        status |= subprocess.call(["cargo", "test", "--locked", "--workspace", "--quiet"], cwd=ROOT)
-        status |= others.result()
-    if args:
-        return status | pytest(args)
-    # What judges its own measurements has the machine to itself; the rest shares it. Half of the time that waits, and
-    # the fuzzer takes what is left over.
-    with ThreadPoolExecutor(1) as beside:
-        fuzzed = beside.submit(fuzz, SECONDS_OF_FUZZING, ["nice", "-n", "19"])
+        say("tests of the crates (cargo test --no-run)")
+        status |= subprocess.call([*CARGO_TEST, "--no-run"], cwd=ROOT)
+        if args:
+            return status | crates() | others.result() | pytest(args)
+        # What judges its own measurements has the machine to itself; the rest shares it. Half of the time that waits:
+        # the crates' tests and then the fuzzer take what is left over.
+        later = beside.submit(lambda: crates(AFTER_THE_TESTS) | fuzz(SECONDS_OF_FUZZING, ["nice", "-n", "19"]))
         status |= pytest(["-n", WORKERS, "--dist", "worksteal", "--durations=15", "-m", "not alone"])
-        status |= fuzzed.result()
+        status |= others.result() | later.result()
     return status | pytest(["--durations=15", "-m", "alone", *ALONE])
+
+
+def crates(before: Sequence[str] = ()) -> int:
+    """`cargo test`; beside others (``before``: by which words) what it says comes in one piece at its end."""
+    say("cargo test")
+    done = subprocess.run([*before, *CARGO_TEST], cwd=ROOT, capture_output=bool(before), check=False)
+    if before:
+        sys.stderr.buffer.write(done.stdout + done.stderr)
+        sys.stderr.flush()
+    return done.returncode
 
 
 def pytest(words: list[str]) -> int:
@@ -275,12 +286,12 @@ def run_lints(lints: list[list[str | Path]]) -> int:
         return max(pool.map(lane, lanes))
 
 
-def lane(lints: list[list[str | Path]]) -> int:
+def lane(lints: list[list[str | Path]], before: Sequence[str] = ()) -> int:
     """One after the other, whatever the first one finds."""
     status = 0
     for words in lints:
         say(" ".join(str(w).removeprefix(f"{BIN}/") for w in words))
-        code = subprocess.call(words, cwd=ROOT, env=os.environ | {"PYTHONPATH": PATH})
+        code = subprocess.call([*before, *words], cwd=ROOT, env=os.environ | {"PYTHONPATH": PATH})
         if code:
             print(f"error: {words[0]} found something", file=sys.stderr)
         status |= code

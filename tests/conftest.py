@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+from collections.abc import Generator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.order import shared_by
+
 # A machine that pauses is no fault of the code: nothing is judged by how long one example took.
 settings.register_profile("strata", parent=settings.default, deadline=None)
 settings.load_profile("strata")
+
+# What pytest makes of a test file is kept also where PYTHONDONTWRITEBYTECODE is set (containers): each worker would
+# compile all of them anew. Children are not told.
+sys.dont_write_bytecode = False
 
 TOOLS = {
     "peer": ("nbdkit", "qemu-nbd", "qemu-io", "nbdcopy", "fio"),
@@ -45,6 +53,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 if os.environ.get("STRATA_REQUIRE") == "all":
                     raise pytest.UsageError(f"{item.nodeid} needs {', '.join(missing)} and STRATA_REQUIRE=all")
                 item.add_marker(pytest.mark.skip(reason=f"needs {', '.join(missing)}"))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_collection_modifyitems")
+def pytest_order_of_workers(items: list[pytest.Item]) -> Generator[None]:
+    """Where workers share the tests (`tests/order.py`)."""
+    yield
+    if workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")):
+        root = Path(__file__).parent
+        kinds = [(item.path.relative_to(root).parts[0], item.path) for item in items]
+        first = [item.get_closest_marker("first") is not None for item in items]
+        items[:] = [items[n] for n in shared_by(workers, kinds, first)]
 
 
 @pytest.fixture(autouse=True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import ssl
 import struct
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import fleet_calls
@@ -16,8 +20,10 @@ from fleet_peers import Running, cluster, ended, said, started
 from namespaces import inside, one_node, two_nodes
 
 from strata.errors import RunFailed, SafetyRefusal
-from strata.fleet import Cluster, trust
+from strata.fleet import Call, Cluster, trust
 from strata.fleet.certificates import CERTIFICATE, KEY
+from strata.fleet.revocation import CRL
+from strata.model.nodes import Lost
 
 
 @pytest.fixture(scope="module")
@@ -224,3 +230,107 @@ def _listener(pid: int, inode: str) -> str | None:
                 host, port = words[1].split(":")
                 return f"{socket.inet_ntoa(bytes.fromhex(host)[::-1]) if len(host) == 8 else host}:{int(port, 16)}"
     return None
+
+
+def theirs(folder: Path, name: str, context: ssl.SSLContext | None = None) -> ssl.SSLContext:
+    """What somebody with the key of that name opens connections with; it looks at nobody's certificate."""
+    context = context or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.load_cert_chain(folder / name / CERTIFICATE, folder / name / KEY)
+    return context
+
+
+def test_a_revoked_certificate_ends_what_is_open_and_opens_nothing(tmp_path: Path) -> None:
+    """With the stolen key of n2: its node is lost with its call, and neither side lets the key in again.
+
+    The list is copied to the scheduler's machine alone.
+    """
+    ours = tmp_path / "ours"
+    trust.make(ours, ("n1", "n2"), 30)
+    machines = tmp_path / "machines"
+    shutil.copytree(ours, machines)
+    shutil.rmtree(machines / "authority")
+    with cluster(tmp_path, ["n1", "n2"], "tls://127.0.0.1:0", trust=machines) as made:
+        stolen = theirs(machines, "n2")
+        addresses = {}
+        with Cluster.connect(made.address, machines) as connected:
+            for name, address in [("scheduler", made.address), *((n.name, n.address) for n in connected.nodes())]:
+                host, _, port = address.removeprefix("tls://").rpartition(":")
+                addresses[name] = (host, int(port))
+            open_ = [stolen.wrap_socket(socket.create_connection(addresses[at], 5)) for at in ("scheduler", "n1")]
+            sessions = []
+            for sock in open_:
+                sock.settimeout(15)
+                assert sock.recv(4096)
+                sessions.append(sock.session)
+            given: dict[str, object] = {}
+
+            def asked() -> None:
+                calls = {name: Call.of(fleet_calls.load, 12.0) for name in ("n1", "n2")}
+                given.update(connected.at_once(calls, deadline_s=60))
+
+            asking = threading.Thread(target=asked)
+            asking.start()
+            time.sleep(1)
+            trust.revoke(ours, ("n2",))
+            revoked_at = time.monotonic()
+            shutil.copyfile(ours / "authority" / CRL, machines / "scheduler" / CRL)
+            # What was open is closed: by the scheduler, and by the node to which it said so.
+            for sock in open_:
+                with suppress(ConnectionError):
+                    while sock.recv(4096):
+                        pass
+            assert time.monotonic() - revoked_at < 10
+            assert (machines / "n1" / CRL).read_bytes() == (ours / "authority" / CRL).read_bytes()
+            asking.join()
+            assert isinstance(given["n2"], Lost)
+            assert given["n1"] == ("n1", pytest.approx(12, abs=2))
+            assert [node.name for node in connected.nodes()] == ["n1"]
+        code, err = ended(made.nodes["n2"])
+        assert code == 1
+        assert "the scheduler of node n2 is gone" in err
+        # A new connection, with a session of the one before and without.
+        for at in ("scheduler", "n1"):
+            for session in (None, *sessions):
+                with pytest.raises(ssl.SSLError, match=r"(?i)certificate.revoked"):
+                    _asked_with(addresses[at], stolen, session)
+        words = ["join", made.address, "--name", "n2", "--trust", machines, "--wait", "5s"]
+        # Its own folder has the old list: it is the scheduler that refuses.
+        code, err = ended(started(words, tmp_path / "again"))
+        assert code == 5, err
+        assert "our certificate is revoked" in err
+        assert "strata node trust --renew NAME" in err
+        _joins_renewed(made, ours, machines, words)
+
+
+def _joins_renewed(made: Running, ours: Path, machines: Path, words: list[object]) -> None:
+    """With a new certificate of the same name."""
+    trust.make(ours, ("n2",), 30, renew=True)
+    for name in (CERTIFICATE, KEY):
+        shutil.copyfile(ours / "n2" / name, machines / "n2" / name)
+    node = started(words, made.folder / "renewed")
+    said(node, "has joined")
+    node.terminate()
+    assert ended(node)[0] == 143
+
+
+def _asked_with(address: tuple[str, int], context: ssl.SSLContext, session: ssl.SSLSession | None) -> bytes:
+    plain = socket.create_connection(address, 5)
+    with context.wrap_socket(plain, session=session) as sock:
+        sock.settimeout(5)
+        return sock.recv(4096)
+
+
+def test_a_revoked_scheduler_is_connected_to_by_nobody(tmp_path: Path) -> None:
+    ours = tmp_path / "ours"
+    trust.make(ours, ("n1",), 30)
+    theirs_ = tmp_path / "theirs"
+    shutil.copytree(ours / "scheduler", theirs_ / "scheduler")
+    theirs_.chmod(0o700)
+    trust.revoke(ours, ("scheduler",))
+    with cluster(tmp_path, [], "tls://127.0.0.1:0", trust=theirs_) as made:
+        with pytest.raises(SafetyRefusal, match="its certificate is revoked"):
+            Cluster.connect(made.address, ours)
+        code, err = ended(started(["join", made.address, "--name", "n1", "--trust", ours], tmp_path / "n1"))
+        assert code == 5, err
+        assert "its certificate is revoked" in err

@@ -82,6 +82,7 @@ def kept(at: Path) -> bytes:
     return b"\n".join(os.fsencode(p) + b"\n" + (p.read_bytes() if p.is_file() else b"") for p in at.rglob("*"))
 
 
+@pytest.mark.first
 def test_no_command_tells_or_keeps_a_password(tmp_path: Path, own_state: Path) -> None:
     inputs, elsewhere = tmp_path / "in", tmp_path / "cwd"
     inputs.mkdir()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import STRATA
+from commands import STRATA, strata
 from fleet_peers import Running, cluster
 
 from strata.app.diagnose import diagnose_path
@@ -215,6 +215,69 @@ def test_what_the_nodes_cannot_do_is_refused_before_anything_is_made(
         diagnose_path(words, options(tmp_path, engine="fio"), _quiet)
     with pytest.raises(UsageError, match="measured from this machine"):
         diagnose_path(tmp_path, options(tmp_path, nodes=nodes.address), _quiet)
+
+
+def test_a_sweep_and_what_fio_loads_are_not_driven_from_nodes(
+    tmp_path: Path, nodes: Running, data: Path, share: str
+) -> None:
+    words = stack(tmp_path, nodes, data, share)
+    done = strata("scale", words, "--over", "iodepth", "--points", "1,2", "--progress", "none")
+    assert done.returncode == 2
+    assert "measure, diagnose and plan alone can do" in done.stderr
+    assert "leave its key scheduler out" in done.stderr
+    words.write_text(words.read_text().replace(share, "rbd:pool/image"))
+    with pytest.raises(UsageError, match="the client library of a cluster is reached through fio") as refused:
+        diagnose_path(words, options(tmp_path), _quiet)
+    assert "--layers" in refused.value.hint
+    assert not _descriptors(nodes, data)
+
+
+def test_a_matrix_is_driven_from_the_nodes_and_goes_on_there(
+    tmp_path: Path, nodes: Running, data: Path, share: str
+) -> None:
+    words, store = stack(tmp_path, nodes, data, share), f"sqlite:///{tmp_path / 's.db'}"
+    asked = ("--matrix", "bs=8k;iodepth=1,2;rw=randread", "--budget", "8s", "--buffered")
+    planned = strata("plan", words, *asked, "--json", "--store", store)
+    assert planned.returncode == 0, planned.stderr
+    assert len(json.loads(planned.stdout)["plan"]["cells"]) == 6
+    before = {name: _spent(node.pid) for name, node in nodes.nodes.items()}
+    done = strata("measure", words, *asked, "--json", "--progress", "none", "--store", store)
+    assert done.returncode == 0, done.stderr
+    cells = json.loads(done.stdout)["cells"]
+    assert len(cells) == 6
+    assert {c["layer"] for c in cells if c["iops"]} == {"file", "share", "own share"}
+    assert all(_spent(node.pid) > before[name] for name, node in nodes.nodes.items())
+    assert not _descriptors(nodes, data)
+    # Interrupted, it goes on with the same nodes.
+    argv = [*STRATA, "measure", str(words), *asked[:3], "30s", "--buffered", "--progress", "none", "--store", store]
+    running = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    _until(lambda: _loads(nodes.nodes["n1"].pid), 30, "a load on n1")
+    time.sleep(1)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130, said
+    assert not _descriptors(nodes, data)
+    words.unlink()
+    more = subprocess.Popen(
+        [*STRATA, "measure", "--resume", "--progress", "none", "--store", store],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    _until(lambda: _loads(nodes.nodes["n1"].pid), 30, "a load on n1 again")
+    more.send_signal(signal.SIGINT)
+    _, said = more.communicate(timeout=60)
+    assert more.returncode == 130, said
+
+
+def test_a_file_is_preconditioned_by_the_node_that_writes_to_it(
+    tmp_path: Path, nodes: Running, data: Path, share: str
+) -> None:
+    asked = options(tmp_path, "randwrite").model_copy(update={"precondition_s": 5.0, "precondition_bytes": MIB})
+    report = diagnose_path(stack(tmp_path, nodes, data, share), asked, _quiet)
+    (done,) = report.run.preconditions
+    assert done.ended in ("bytes", "steady")
+    assert 0 < done.bytes_written <= MIB
+    assert not any(c.error for c in report.results if c.layer in ("file", "own share"))
+    assert not _descriptors(nodes, data)
 
 
 def test_layers_without_a_node_are_driven_from_here(tmp_path: Path, nodes: Running, data: Path, share: str) -> None:

@@ -139,6 +139,7 @@ def test_the_scheduler_is_killed(running: Running) -> None:
         assert alive == "False"
 
 
+@pytest.mark.first
 def test_the_scheduler_stands_still(running: Running) -> None:
     """No connection closes: the calls end themselves by the heartbeats that are not answered."""
     with Cluster.connect(running.address) as connected:
@@ -152,6 +153,20 @@ def test_the_scheduler_stands_still(running: Running) -> None:
         while not all(f.exists() for f in files) and time.monotonic() < until:
             time.sleep(0.1)
         assert all(f.read_text().split()[1] == "False" for f in files)
+
+
+def test_a_scheduler_that_stood_still_loses_no_node_for_it(running: Running) -> None:
+    """It has not read their heartbeats: those of 12 s are in its sockets when it goes on."""
+    running.scheduler.send_signal(signal.SIGSTOP)
+    time.sleep(12)
+    running.scheduler.send_signal(signal.SIGCONT)
+    until = time.monotonic() + 6
+    while time.monotonic() < until:
+        assert all(node.poll() is None for node in running.nodes.values())
+        time.sleep(0.1)
+    with Cluster.connect(running.address) as connected:
+        assert [node.name for node in connected.nodes()] == FOUR
+        assert connected.ask("n1", fleet_calls.add, 1, 2) == 3
 
 
 @pytest.mark.root

@@ -62,6 +62,14 @@ def test_a_matrix_finds_what_the_target_was_made_to_do_and_report_tells_it_again
     assert plan["prediction"]["noise"]["runs"] == [document["run"]]
 
 
+def test_a_plan_of_several_clients_is_that_of_their_matrix() -> None:
+    words = ("plan", "null:", "--matrix", FEW, "--budget", "30s", "--clients", "3")
+    plan = said(strata(*words, "--json"))["plan"]
+    assert {cell["workload"]["clients"] for cell in plan["cells"]} == {3}
+    assert "clients   3, each with these depths" in strata(*words).stdout
+    assert strata("plan", ".", "--matrix", FEW, "--clients", "3").returncode == 2
+
+
 def test_a_killed_matrix_goes_on_and_keeps_its_visits(served: str, own_state: Path) -> None:
     words = ["measure", served, "--matrix", FEW, "--budget", BRIEF, "--progress", "plain"]
     store = own_state / "strata" / "strata.db"

@@ -253,3 +253,39 @@ def test_an_interrupted_sweep_puts_back_what_it_made_and_goes_on_with_the_same_c
     done = strata("scale", "--resume", *by, "--progress", "none", "--json")
     assert done.returncode == 0, done.stderr
     assert {p["value"] for p in json.loads(done.stdout)["points"]} == {1, 2, 4}
+
+
+OWN_SERVER = """
+[stack]
+name = "served"
+
+[[layer]]
+name = "file system"
+endpoint = "file:{path}"
+
+[[layer]]
+name = "share"
+on = ["file system"]
+endpoint = "nbd://127.0.0.1:0/own?connections=4"
+"""
+
+
+def test_a_sweep_over_a_server_of_its_own_has_the_p90_of_client_server_and_wire(tmp_path: Path) -> None:
+    """The columns of a published test of a file server's clients: smbd tells means alone, `strata target` more."""
+    words = tmp_path / "stack.toml"
+    words.write_text(OWN_SERVER.format(path=tmp_path / "strata.dat"))
+    reads = ("--rw", "randread", "--bs", "8k", "--buffered", "--size", "32m")
+    found = scaled(words, "--over", "threads", "--points", "1,2,4", *reads, "--budget", "8s", "--no-open-loop")
+    points = [p for p in found["points"] if p["layer"] == "share"]
+    assert [p["value"] for p in points] == [1, 2, 4]
+    for p in points:
+        times = {name: e["value"] for name, e in p["latency_ns"].items()}
+        # The server's times are of the ramp, too: its part is no exact one.
+        assert 0 < times["90.server"] < 2 * times["90"]
+        assert "90.wire" in times and times["mean.server"] > 0
+    # Of the file below there is no other end.
+    below = [name for p in found["points"] if p["layer"] != "share" for name in p["latency_ns"]]
+    assert not any(name.endswith("server") for name in below)
+    again = strata("scale", "--run", found["run"])
+    assert again.returncode == 0, again.stderr
+    assert "p90 server" in again.stdout and "p90 wire" in again.stdout

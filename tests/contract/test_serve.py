@@ -288,6 +288,7 @@ def test_a_user_is_told_how_it_ends_and_what_is_wrong(tmp_path: Path) -> None:
     assert taken.returncode == 1 and "hint: give another port" in taken.stderr and "Traceback" not in taken.stderr
 
 
+@pytest.mark.first
 def test_a_sweep_and_a_matrix_have_their_pages_and_a_sweep_answers_what_if(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

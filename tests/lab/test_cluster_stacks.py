@@ -23,10 +23,12 @@ from strata.model.rw import Rw
 from strata.model.stack import Stack
 from strata_lab import disks, stacks, where
 from strata_lab.client import inside, layers_of
+from strata_lab.counters import CounterDelta
 from strata_lab.down import down
 from strata_lab.lab import Lab
 from strata_lab.ledger import names
 from strata_lab.leftovers import leftovers
+from strata_lab.servers import smbd
 from strata_lab.stacks.vm_disks.build import spread
 from strata_lab.up import up
 
@@ -234,6 +236,71 @@ def test_a_node_of_a_block_cluster_is_taken_away_under_load_and_the_others_go_on
         with pytest.raises(UsageError, match="all 3 nodes serve"):
             stacks.grow(lab)
     assert cost(lab, "through n3", "randread", 8192).iops > 0
+
+
+@pytest.mark.parametrize("server", ["strata", "tgt"])
+def test_what_a_dead_node_acknowledged_is_there_through_the_others(build: Build, server: str, tmp_path: Path) -> None:
+    """A guest writes with verification over several sessions to the last node, and reads through the others. The node
+    dies: every write that it acknowledged is found through each of the others, whose loads have no error."""
+    lab = build("block-cluster", {"server": server, "file": "16m", "sessions": "3", "model": "c=2 svc=500"})
+    first, second, last = [layer for layer in layers_of(lab) if layer.name.startswith("through")]
+    client, journal = lab.node("client"), tmp_path / "journal"
+    quiet = ("--json", "--progress", "none")
+
+    def begun(*words: str) -> subprocess.Popen[str]:
+        argv = inside(lab, client, programs.python("strata", *words, *quiet))
+        env = os.environ | lab.environment
+        return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, text=True)
+
+    load = ("--rw", "randread", "--bs", "8k", "--iodepth", "6", "--runtime", "8s")
+    loads = [begun("measure", path.endpoint, *load) for path in (first, second)]
+    shape = ("--size", "8m", "--bs", "4k", "--iodepth", "8", "--runtime", "60s", "--flush-every", "50")
+    writing = begun("verify", last.endpoint, *shape, "--journal", str(journal))
+    time.sleep(4)
+    with lab.ledger.locked():
+        assert stacks.shrink(lab) == "n3"
+    out, err = writing.communicate(timeout=60)
+    assert writing.returncode == 1, (out, err)
+    assert "strata verify --check" in err
+    for process in loads:
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        result = json.loads(out)["result"]
+        assert not result["read"]["errors"] and result["stuck"] == 0
+    for path in (first, second):
+        checking = begun("verify", path.endpoint, "--check", "--journal", str(journal))
+        out, err = checking.communicate(timeout=60)
+        assert checking.returncode == 0, (out, err)
+        found = json.loads(out)
+        assert found["verdict"] == "sound"
+        assert found["result"]["writes"] > 0 or found["result"]["reads"] > 1000
+
+
+def test_two_connections_of_a_share_use_both_cards(build: Build) -> None:
+    """Of 32 MB/s each; bytes as both cards counted them. With ``spread=off`` all go to the one that is named."""
+    lab = build("share", {"nics": "2", "rate": "32m", "file": "32m", "cache": "page"})
+    (share,) = [layer for layer in layers_of(lab) if layer.name == "SMB share"]
+    assert share.target.connections == 2
+    client, found = lab.node("n2"), {}
+    words = ("--rw", "read", "--bs", "256k", "--iodepth", "8", "--runtime", "2s", "--json", "--progress", "none")
+    for how in ("", "&multichannel=on", "&spread=off"):
+        counting = CounterDelta(lab)
+        argv = inside(lab, client, programs.python("strata", "measure", f"{share.endpoint}{how}", *words))
+        env = os.environ | lab.environment | {"STRATA_SMB_PASSWORD": smbd.PASSWORD}
+        done = subprocess.run(argv, capture_output=True, env=env, text=True, check=False, timeout=60)
+        figures = counting.stop()
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout)["result"]
+        addresses = result["effective"]["smb"]["addresses"]
+        cards = [figures[f"wire.n2.{card}.rx_bytes"] for card in (0, 1)]
+        found[how] = (result["read"]["bytes"] / result["measured_ns"] * 1e9, cards)
+        if how == "&spread=off":
+            assert addresses == [] and cards[1] < 0.05 * cards[0], (addresses, cards)
+        else:
+            assert addresses == list(lab.node("n1").addresses)
+            assert min(cards) > 0.35 * sum(cards), (how, cards)
+    one = found["&spread=off"][0]
+    assert all(found[how][0] > 1.5 * one for how in ("", "&multichannel=on")), found
 
 
 def test_a_stack_that_cannot_grow_says_which_can(build: Build) -> None:

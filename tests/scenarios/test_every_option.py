@@ -215,7 +215,7 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
         (T.RESUME,): "--resume",
     },
     "stage": {(T.STATE,): "stack.toml", (T.MEASURED,): "stack.toml --measure"},
-    "node trust": {(T.MAKE,): "n1", (T.CHECK,): "--check"},
+    "node trust": {(T.MAKE,): "n1", (T.REVOKE,): "n1 --revoke", (T.CHECK,): "--check"},
     "check": {(T.FIGURES,): "{table}", (T.STORED,): "run"},
     "baseline": {
         (T.SAVE,): "save main",
@@ -238,7 +238,7 @@ ONE_WAY = {
 """Commands that do one thing: they honour every option they have."""
 
 SELECT = {"matrix", "job", "rw", "target", "resume", "demo", "profile", "from_trace", "check", "file", "memory", "null"}
-SELECT |= {"task", "from_", "where", "what", "run", "measure", "compare", "every", "around"}
+SELECT |= {"task", "from_", "where", "what", "run", "measure", "compare", "every", "around", "revoke"}
 """They make it another way, which is looked at by itself."""
 
 ALL = [(command, way) for command, ways in SAMPLES.items() for way in ways]

@@ -45,6 +45,11 @@ def test_what_is_refused_before_it_is_measured_loads_no_numerical_library() -> N
     assert set(json.loads(done.stdout)) & {"numpy", "scipy", "sqlalchemy", "rich.console"} == set()
 
 
+def test_one_cell_is_measured_and_stored_without_the_library_of_distributions(tmp_path: Path) -> None:
+    words = ["measure", "null:1m", "--runtime", "50ms", "--ramp-time", "0", "--progress", "none"]
+    assert loaded(words, tmp_path / "s.db") & {"scipy", "rich.console", "jinja2"} == set()
+
+
 def test_the_evidence_of_a_verdict_unpacks_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_store(str(tmp_path / "s.db")) as store:
         store.create_run(sample.run())

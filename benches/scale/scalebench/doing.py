@@ -15,7 +15,8 @@ from strata_lab.lab import Lab
 SETTLE_S = 3.0
 PERIOD_US = 100_000
 """Of a CPU quota, the kernel's own default. What a process runs beyond its quota before the kernel stops it is some
-tenths of a millisecond of each period: a quota of 1 ms in 10 ms gave 1.5 ms."""
+tenths of a millisecond of each period: a quota of 1 ms in 10 ms gave 1.5 ms. No change asks for less than the kernel
+hands a CPU at once (5 ms, `sched_cfs_bandwidth_slice_us`): smbd with 5 ms in 100 did a third of what it did with 10."""
 
 
 def model(words: str) -> Do:

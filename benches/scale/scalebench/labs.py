@@ -65,8 +65,8 @@ GROUPS = (
     Group(
         "share, server quota", "share", {"rate": "0", "model": "c=16 svc=1000"}, ("file system", "SMB share"),
         ("--rw", "randread", "--bs", "256k"),
-        pair("quota", (("2x@16", 0.2), ("0.5x@16", 0.05), ("1.5x@16", 0.15), ("2x@8", 0.2)), cpu, 0.1),
-        prepare=capped_cpu(0.1),
+        pair("quota", (("2x@16", 0.4), ("0.5x@16", 0.1), ("1.5x@16", 0.3), ("2x@8", 0.4)), cpu, 0.2),
+        prepare=capped_cpu(0.2),
     ),
     Group(
         "share, wire latency", "share", {"rate": "0", "model": "c=8 svc=8000"}, ("file system", "SMB share"), READ8,
@@ -97,8 +97,8 @@ GROUPS = (
     Group(
         "block-share, server quota", "block-share", {"rate": "0", "model": "c=16 svc=1000"},
         ("file system", "NBD export"), ("--rw", "randread", "--bs", "256k"),
-        pair("quota", (("2x@16", 0.16), ("0.5x@16", 0.04), ("1.5x@8", 0.12)), cpu, 0.08),
-        prepare=capped_cpu(0.08),
+        pair("quota", (("2x@16", 0.32), ("0.5x@16", 0.08), ("1.5x@8", 0.24)), cpu, 0.16),
+        prepare=capped_cpu(0.16),
     ),
     Group(
         "block-share, servers of the medium", "block-share", {"rate": "0", "model": "c=2 svc=12000"},

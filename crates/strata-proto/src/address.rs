@@ -99,7 +99,15 @@ impl<T: Protocol> Uri<T> {
     /// # Errors
     /// As [`Line::dial`].
     pub fn dial(&self, patience: Duration) -> io::Result<Line> {
-        let Place { host, port, netns } = &self.place;
+        self.dial_at(&self.place.host, patience)
+    }
+
+    /// As [`Self::dial`], at another host or address of the same server.
+    ///
+    /// # Errors
+    /// As [`Line::dial`].
+    pub fn dial_at(&self, host: &str, patience: Duration) -> io::Result<Line> {
+        let Place { port, netns, .. } = &self.place;
         Line::dial(host, port.unwrap_or(T::PORT), netns.as_deref(), patience)
     }
 

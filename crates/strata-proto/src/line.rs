@@ -6,6 +6,7 @@
 //! nobody allocate before the bytes are there.
 
 use std::io::{self, Read, Write};
+use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -131,6 +132,12 @@ impl Line {
             self.read_exact(&mut bytes[from..])?;
         }
         Ok(bytes)
+    }
+
+    /// The address at the other end, where there is one.
+    #[must_use]
+    pub fn peer(&self) -> Option<IpAddr> {
+        self.socket.peer()
     }
 
     /// The socket, for what goes on without waiting.

@@ -41,6 +41,15 @@ impl Socket {
         Ok(Self::Tcp(stream))
     }
 
+    /// The address at the other end, where there is one.
+    #[must_use]
+    pub fn peer(&self) -> Option<IpAddr> {
+        match self {
+            Self::Tcp(stream) => stream.peer_addr().ok().map(|address| address.ip()),
+            Self::Unix(_) => None,
+        }
+    }
+
     /// Longest wait of one read; `None` waits for ever.
     pub(crate) fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         either!(self, s => s.set_read_timeout(timeout))

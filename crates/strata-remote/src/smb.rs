@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use strata_io::{Io, Op, Queue};
 use strata_proto::named_as;
-use strata_smb::{Agreed, OpenSpec, SmbQueue, Uri};
+use strata_smb::{Agreed, OpenSpec, SmbQueue, Spread, Uri};
 
 use crate::{Address, Facts, Load, Place, Scheme};
 
@@ -21,14 +21,15 @@ pub struct Smb {
     uri: Uri,
     size_bytes: u64,
     agreed: Agreed,
+    spread: Spread,
 }
 
-fn queue(uri: &Uri, load: &Load, depth: u32, connections: u32) -> io::Result<SmbQueue> {
+fn queue(uri: &Uri, load: &Load, depth: u32, connections: u32, spread: &Spread) -> io::Result<SmbQueue> {
     let &Load { block, write, unbuffered, .. } = load;
     // The open file promises it for all writes; where a server looks at the flag of each write alone, that is there too.
     let (through, through_each) = (load.dsync_open, load.dsync);
     let spec = OpenSpec { depth, block, connections, write, through, through_each, unbuffered };
-    SmbQueue::open_within(uri, spec, load.patience)
+    SmbQueue::open_over(uri, spec, spread, load.patience)
 }
 
 /// I/Os in flight at most on one connection of a thread.
@@ -51,8 +52,11 @@ impl Scheme for Smb {
 
     fn open(uri: &Uri, load: &Load) -> io::Result<Self> {
         // As one connection of a thread will: what the server grants depends on it.
-        let first = queue(uri, load, depth_of_one(load), 1)?;
-        Ok(Self { uri: uri.clone(), size_bytes: first.size_bytes(), agreed: *first.agreed() })
+        let first = queue(uri, load, depth_of_one(load), 1, &Spread::default())?;
+        let wanted = load.connections > 1 && uri.what.spread && first.agreed().multichannel;
+        let spread =
+            if wanted { Spread::over(uri, load.connections, load.patience)? } else { Spread::default() };
+        Ok(Self { uri: uri.clone(), size_bytes: first.size_bytes(), agreed: *first.agreed(), spread })
     }
 
     fn facts(&self) -> Facts {
@@ -60,7 +64,7 @@ impl Scheme for Smb {
     }
 
     fn queue(&self, load: &Load, depth: u32, connections: u32) -> io::Result<SmbQueue> {
-        queue(&self.uri, load, depth, connections)
+        queue(&self.uri, load, depth, connections, &self.spread)
     }
 
     fn setup(queue: &SmbQueue, _load: &Load) -> Vec<String> {
@@ -76,6 +80,8 @@ impl Scheme for Smb {
             "encryption": agreed.encryption,
             "sessions": if multichannel { load.threads } else { load.connections }, // over all threads
             "channels": if multichannel { load.share(0) } else { 1 }, // connections of one session
+            // Each connection to the next; empty: all to the one that was named.
+            "addresses": self.spread.addresses().map(|address| address.to_string()).collect::<Vec<_>>(),
             "max_read_bytes": agreed.max_read,
             "max_write_bytes": agreed.max_write,
             "credits": agreed.credits, // of one connection when it was opened

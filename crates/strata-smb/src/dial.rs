@@ -1,6 +1,7 @@
 //! From an address to an open file.
 
 use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use smb2::msg::create::{CreateDisposition, CreateRequest, CreateResponse, ImpersonationLevel, ShareAccess};
@@ -84,9 +85,23 @@ pub(crate) fn dial(
     options: CreateOptions,
     patience: Duration,
 ) -> io::Result<Dialled> {
+    dial_at(uri, None, purpose, options, patience)
+}
+
+/// As [`dial`], at that address of the server, where one is given.
+///
+/// # Errors
+/// As [`dial`].
+pub(crate) fn dial_at(
+    uri: &Uri,
+    at: Option<IpAddr>,
+    purpose: Purpose,
+    options: CreateOptions,
+    patience: Duration,
+) -> io::Result<Dialled> {
     // What is wrong with the credentials file is said before a server is asked for anything.
     uri.what.login()?;
-    let mut talk = SetupConnection::connect(uri, patience)?;
+    let mut talk = SetupConnection::connect(uri, at, patience)?;
     let identity = login::identity()?;
     let terms = negotiate(&mut talk, identity)?;
     let session = log_on(&mut talk, &terms, None)?;
@@ -100,17 +115,23 @@ pub(crate) fn dial(
 }
 
 impl Dialled {
-    /// One more connection under the same session, number `channel`, on which the same open file can be used.
+    /// One more connection under the same session, number `channel`, on which the same open file can be used; to that
+    /// address of the server, where one is given.
     ///
     /// # Errors
     /// The server does not offer it, or refuses.
-    pub(crate) fn join(&self, channel: u8, patience: Duration) -> io::Result<SetupConnection> {
+    pub(crate) fn join(
+        &self,
+        channel: u8,
+        at: Option<IpAddr>,
+        patience: Duration,
+    ) -> io::Result<SetupConnection> {
         let uri = &self.talk.uri;
         if !self.terms.multichannel {
             let text = "the server offers no multichannel; leave multichannel=on out, or switch it on there";
             return Err(uri.error(text, libc::EOPNOTSUPP));
         }
-        let mut talk = SetupConnection::connect(uri, patience)?;
+        let mut talk = SetupConnection::connect(uri, at, patience)?;
         let terms = negotiate(&mut talk, self.identity)?;
         let bound = log_on(&mut talk, &terms, Some((self.handle.session, &self.session.signer)))?;
         talk.tree = self.handle.tree;

@@ -4,6 +4,7 @@
 //! between the engine's clock and the wire. Messages, NTLM, key derivation, signing and encryption are those of the crate
 //! `smb2`; its asynchronous connection is not used. No clock lives here: the engine stamps.
 
+mod cards;
 mod dial;
 mod file;
 mod frame;
@@ -18,6 +19,7 @@ mod status;
 mod talk;
 mod uri;
 
+pub use cards::Spread;
 pub use dial::Agreed;
 pub use file::{create, read_range, remove};
 pub use probe::{Probe, probe};

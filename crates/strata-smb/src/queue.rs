@@ -6,7 +6,8 @@ use std::time::Duration;
 use strata_io::{Completion, Io, Queue};
 use strata_proto::transport::Connections;
 
-use crate::dial::{Agreed, CreateOptions, Purpose, dial};
+use crate::cards::Spread;
+use crate::dial::{Agreed, CreateOptions, Purpose, dial_at};
 use crate::frame::charge_of;
 use crate::link::Link;
 use crate::uri::Uri;
@@ -46,17 +47,18 @@ impl SmbQueue {
     /// Connect to `uri` and open its file, waiting at most 10 s for each answer.
     ///
     /// # Errors
-    /// As [`Self::open_within`].
+    /// As [`Self::open_over`].
     pub fn open(uri: &Uri, spec: OpenSpec) -> io::Result<Self> {
-        Self::open_within(uri, spec, Duration::MAX)
+        Self::open_over(uri, spec, &Spread::default(), Duration::MAX)
     }
 
-    /// Connect to `uri` and open its file, waiting `patience` and at most 10 s for each answer.
+    /// Connect to `uri`, each connection to the next address of `spread`, and open its file, waiting `patience` and at most
+    /// 10 s for each answer.
     ///
     /// # Errors
     /// The server cannot be reached or refuses; it does not take requests of this size, or not protected as asked.
     /// Named with the address and the next step.
-    pub fn open_within(uri: &Uri, spec: OpenSpec, patience: Duration) -> io::Result<Self> {
+    pub fn open_over(uri: &Uri, spec: OpenSpec, spread: &Spread, patience: Duration) -> io::Result<Self> {
         if spec.depth == 0 || spec.block == 0 || spec.connections == 0 {
             let text = "depth, block and connections must be positive";
             return Err(uri.error(text, libc::EINVAL));
@@ -66,7 +68,7 @@ impl SmbQueue {
         // A credit more, so that asking for credits never takes one from an I/O.
         let wanted = u64::from(spec.depth.div_ceil(spec.connections)) * u64::from(charge_of(spec.block)) + 1;
         let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
-        let mut first = dial(uri, purpose, options, patience)?;
+        let mut first = dial_at(uri, spread.next(), purpose, options, patience)?;
         let longest = if spec.write {
             first.agreed.max_read.min(first.agreed.max_write)
         } else {
@@ -81,10 +83,10 @@ impl SmbQueue {
         let mut others = Vec::new();
         for number in 1..spec.connections {
             if uri.what.multichannel {
-                let talk = first.join(u8::try_from(number).unwrap_or(u8::MAX), patience)?;
+                let talk = first.join(u8::try_from(number).unwrap_or(u8::MAX), spread.next(), patience)?;
                 others.push((talk, first.handle));
             } else {
-                let other = dial(uri, purpose, options, patience)?;
+                let other = dial_at(uri, spread.next(), purpose, options, patience)?;
                 if other.size_bytes != size_bytes {
                     let text = "its size differs between two connections";
                     return Err(uri.error(text, libc::EBUSY));

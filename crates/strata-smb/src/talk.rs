@@ -1,6 +1,7 @@
 //! One connection while it is set up: one request, one answer, and a bounded wait for it.
 
 use std::io::{self, Read};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use smb2::crypto::kdf::PreauthHasher;
@@ -53,12 +54,18 @@ pub(crate) struct SetupConnection {
 }
 
 impl SetupConnection {
-    /// Connect to the server of `uri`, waiting `patience` and at most 10 s, for every answer too.
+    /// Connect to the server of `uri`, or to that other address of it, waiting `patience` and at most 10 s, for every answer too.
     ///
     /// # Errors
     /// Nobody listens there; named with the address.
-    pub(crate) fn connect(uri: &Uri, patience: Duration) -> io::Result<Self> {
-        let line = uri.dial(patience).map_err(|error| explain(uri, "cannot connect", &error))?;
+    pub(crate) fn connect(uri: &Uri, at: Option<IpAddr>, patience: Duration) -> io::Result<Self> {
+        let line = match at {
+            None => uri.dial(patience).map_err(|error| explain(uri, "cannot connect", &error))?,
+            Some(address) => uri.dial_at(&address.to_string(), patience).map_err(|error| {
+                let what = format!("cannot connect to its address {address} (spread=off leaves it out)");
+                explain(uri, &what, &error)
+            })?,
+        };
         Ok(Self {
             uri: uri.clone(),
             line,

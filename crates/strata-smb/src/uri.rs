@@ -38,7 +38,7 @@ pub enum Encrypt {
 
 /// A file on a share: `smb://[[domain;]user[:password]@]host[:port]/share/path/to/file[?options]`.
 ///
-/// Options are `connections=N`, `multichannel=on|off`, `sign=on|off|required`, `encrypt=on|off` and
+/// Options are `connections=N`, `multichannel=on|off`, `spread=on|off`, `sign=on|off|required`, `encrypt=on|off` and
 /// `credentials=/path`. Shown without its password.
 pub type Uri = address::Uri<Named>;
 
@@ -55,6 +55,8 @@ pub struct Named {
     pub path: String,
     /// All connections of a queue under one session (channels); else each with a session of its own.
     pub multichannel: bool,
+    /// Connections go to all cards that the server offers; else all to the address that is named.
+    pub spread: bool,
     /// Signing.
     pub sign: Sign,
     /// Encryption.
@@ -136,6 +138,7 @@ impl Protocol for Named {
             share: share.to_owned(),
             path: path.to_owned(),
             multichannel: false,
+            spread: true,
             sign: Sign::AsServer,
             encrypt: Encrypt::AsServer,
             credentials: None,
@@ -145,13 +148,17 @@ impl Protocol for Named {
             match (key, value) {
                 ("multichannel", "on") => named.multichannel = true,
                 ("multichannel", "off") => named.multichannel = false,
+                ("spread", "on") => named.spread = true,
+                ("spread", "off") => named.spread = false,
                 ("sign", "on") => named.sign = Sign::On,
                 ("sign", "off") => named.sign = Sign::Off,
                 ("sign", "required") => named.sign = Sign::Required,
                 ("encrypt", "on") => named.encrypt = Encrypt::On,
                 ("encrypt", "off") => named.encrypt = Encrypt::Off,
                 ("credentials", value) => named.credentials = Some(PathBuf::from(decode(value)?)),
-                ("multichannel" | "encrypt", _) => return Err(format!("{key}={value}: write on or off")),
+                ("multichannel" | "spread" | "encrypt", _) => {
+                    return Err(format!("{key}={value}: write on or off"));
+                }
                 ("sign", _) => return Err(format!("{key}={value}: write on, off or required")),
                 _ => return unsupported(key),
             }
@@ -175,13 +182,13 @@ mod tests {
 
     #[test]
     fn an_address_with_everything() {
-        let uri: Uri = "smb://LAB;ann:p%40ss@[::1]:4450/my%20share/a/b.dat?connections=3&multichannel=on&sign=required&encrypt=on&credentials=/c%3Fd"
+        let uri: Uri = "smb://LAB;ann:p%40ss@[::1]:4450/my%20share/a/b.dat?connections=3&multichannel=on&spread=off&sign=required&encrypt=on&credentials=/c%3Fd"
             .parse()
             .expect("an address");
         assert_eq!((uri.place.host.as_str(), uri.place.port), ("::1", Some(4450)));
         assert_eq!((uri.what.user.as_deref(), uri.what.domain.as_deref()), (Some("ann"), Some("LAB")));
         assert_eq!((uri.what.share.as_str(), uri.what.path.as_str()), ("my share", "a/b.dat"));
-        assert_eq!((uri.connections, uri.what.multichannel), (Some(3), true));
+        assert_eq!((uri.connections, uri.what.multichannel, uri.what.spread), (Some(3), true, false));
         assert_eq!((uri.what.sign, uri.what.encrypt), (Sign::Required, Encrypt::On));
         assert_eq!(uri.what.credentials, Some(PathBuf::from("/c?d")));
         assert_eq!(uri.what.password.as_ref().map(Password::reveal), Some("p@ss"));
@@ -192,7 +199,10 @@ mod tests {
     #[test]
     fn the_least_there_may_be() {
         let uri: Uri = "smb://nas/data/x".parse().expect("an address");
-        assert_eq!((uri.place.port, uri.what.user, uri.connections), (None, None, None));
+        assert_eq!(
+            (uri.place.port, uri.what.user, uri.connections, uri.what.spread),
+            (None, None, None, true)
+        );
         assert_eq!((uri.what.sign, uri.what.encrypt), (Sign::AsServer, Encrypt::AsServer));
     }
 
@@ -211,6 +221,7 @@ mod tests {
             "smb://u:geheim@nas:0/data/x",
             "smb://u:geheim@nas/data/x?connections=0",
             "smb://u:geheim@nas/data/x?sign=maybe",
+            "smb://u:geheim@nas/data/x?spread=wide",
             "smb://u:geheim@nas/data/x?encrypt=required",
             "smb://nas/data/x?password=geheim",
             "smb://u:geheim%@nas/data/x",

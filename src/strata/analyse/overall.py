@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtrc, chdtrc, ndtri, stdtr
 
 from strata.analyse.stats import PRIOR_DF
 from strata.model.analysis import Comparison
@@ -48,6 +47,8 @@ def pooled(comparisons: Sequence[Comparison]) -> Pooled | None:
     known = [c.iops for c in comparisons if c.iops.low and c.iops.high]
     if not known:
         return None
+    from scipy.special import chdtrc, ndtri
+
     logs = np.log([e.value for e in known])
     variances = np.array([standard_error(e) for e in known]) ** 2
     weights = 1 / variances
@@ -71,9 +72,13 @@ def by_chance(one: Comparison) -> float:
     error = standard_error(one.iops)
     if not math.isfinite(error):
         return 1.0
+    from scipy.special import stdtr
+
     return float(stdtr(PRIOR_DF + one.iops.n - 1, math.log(one.iops.value / one.line) / error))
 
 
 def several_by_chance(rows: int, of: int) -> float:
     """The chance of at least so many of a pair's comparisons surely below their line, where none costs too much."""
+    from scipy.special import bdtrc
+
     return float(bdtrc(rows - 1, of, SURELY))

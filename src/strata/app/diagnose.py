@@ -117,9 +117,6 @@ def _check_driven(stack: Stack, options: Options) -> None:
     if options.engine not in (AUTO_ENGINE, DEFAULT_ENGINE):
         why = "nodes run Strata's own engine"
         raise UsageError("cannot drive layers from their nodes with", options.engine, why, "--engine native")
-    if options.precondition_s is not None or options.precondition_bytes is not None:
-        why = "preconditioning is not done from nodes"
-        raise UsageError("cannot use --precondition", "", why, "leave --precondition out, or --nodes")
 
 
 def source_of(where: Path | Stack, options: Options, run_id: str) -> DiagnosisInput:
@@ -127,7 +124,7 @@ def source_of(where: Path | Stack, options: Options, run_id: str) -> DiagnosisIn
     if isinstance(where, Stack) or where.suffix == ".toml":
         stack = keep_layers(where if isinstance(where, Stack) else read_stack(where), options.layers)
         if stack.scheduler is not None:
-            alone = "its layers are driven from their nodes, which measure and diagnose alone can do"
+            alone = "its layers are driven from their nodes, which measure, diagnose and plan alone can do"
             raise UsageError("cannot use stack", repr(stack.name), alone, "leave its key scheduler out")
         data_path = data_path_of(stack)
         return DiagnosisInput(stack, survey(data_path.parent, options.load_seconds), data_path)

@@ -23,6 +23,7 @@ from strata.model.place import OWN_SERVER
 from strata.model.plan import StepKind
 from strata.model.remembered import RunHead, SeriesName, Wanted
 from strata.model.run import Run, RunStatus
+from strata.model.stack import Stack
 
 if TYPE_CHECKING:
     from strata.analyse.again import Earlier
@@ -50,6 +51,14 @@ def noise_place(endpoint: Endpoint, direct: bool) -> str:
     return " · ".join((platform.node(), device, "direct" if direct else "buffered"))
 
 
+def noise_place_of(stack: Stack, direct: bool) -> str:
+    """The same of the lowest layer; one that another node drives is known by that node."""
+    lowest = stack.layers[0]
+    if stack.scheduler is None or lowest.node is None:
+        return noise_place(lowest.target, direct)
+    return " · ".join((lowest.node, lowest.target.uri, "direct" if direct else "buffered"))
+
+
 def earlier_noise(store: Store, place: str, besides: str | None = None) -> PooledNoise | None:
     """Pooled over the newest runs of that place that have any; None without one. ``besides``: a run to leave out."""
     from strata.analyse.pooled import together
@@ -63,11 +72,11 @@ def earlier_noise(store: Store, place: str, besides: str | None = None) -> Poole
 
 
 def earlier_noise_of(
-    endpoint: Endpoint, direct: bool, url: str | None, cell: SeriesName | None = None
+    where: Endpoint | Stack, direct: bool, url: str | None, cell: SeriesName | None = None
 ) -> PooledNoise | None:
-    """The same for one endpoint, from the store of that URL; None where there is no store yet or it gives trouble: a
-    measurement does not depend on it. With ``cell``, what starts differ by is that of its own earlier runs where there
-    are enough."""
+    """The same for one endpoint, or the lowest layer of a stack, from the store of that URL; None where there is no
+    store yet or it gives trouble: a measurement does not depend on it. With ``cell``, what starts differ by is that of
+    its own earlier runs where there are enough."""
     from strata.analyse.again import with_earlier
     from strata.store import open_store
     from strata.store.location import server_url, store_path
@@ -76,7 +85,8 @@ def earlier_noise_of(
         if server_url(url) is None and not store_path(url).exists():
             return None
         with open_store(url) as store:
-            noise = earlier_noise(store, noise_place(endpoint, direct))
+            place = noise_place(where, direct) if isinstance(where, Endpoint) else noise_place_of(where, direct)
+            noise = earlier_noise(store, place)
             if cell is None:
                 return noise
             runs = _runs(store, cell)

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from strata import units
-from strata.app.diagnose import data_size, size_of, source_again, source_of
-from strata.app.earlier import earlier_noise, earlier_noise_of, noise_place
+from strata.app.diagnose import DiagnosisInput, data_size, opened_source, size_of, source_again, source_of
+from strata.app.driver import Driver
+from strata.app.earlier import earlier_noise, earlier_noise_of, noise_place_of
 from strata.app.kept import matrix_result, opened
 from strata.app.live import recorded
 from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan
 from strata.app.naming import is_endpoint
 from strata.app.opening import endpoints_of, opened_together
 from strata.app.options import Options
-from strata.app.place import another_file
+from strata.app.place import Place, another_file
 from strata.app.plan import refused_cells
 from strata.app.runner import Emit, Runner, Site, check_layers, check_resumable, rates, run_of
 from strata.app.sampling_scope import devices_reached
@@ -70,10 +71,15 @@ class MatrixSite:
     dropped: Mapping[str, str] = field(default_factory=dict)
     mark: str | None = None
     """The uuid in the mark of the one file of an endpoint."""
+    driver: Driver | None = None
+    """What drives the layers where this process does not: their nodes."""
 
 
 def plan_site(where: Sequence[str], options: Options, run_id: str) -> tuple[Stack, int]:
-    """The stack, and the bytes of a file that would be made (0: none); opens nothing. Several are endpoints."""
+    """The stack, and the bytes of a file that would be made (0: none); opens nothing. Several are endpoints.
+
+    Raises `UsageError` for a stack that is driven from its nodes.
+    """
     if is_endpoint(where[0]):
         endpoints = endpoints_of(where)
         new = [e for e in endpoints if e.kind is EndpointKind.FILE and not Path(e.path or "").exists()]
@@ -92,14 +98,24 @@ def ground_of(
         yield from _endpoints(endpoints_of(where), options, workloads, emit, destructive, resumed)
         return
     emit(Progress(phase=Phase.SURVEY, message=f"examining what is below {where[0]}"))
-    source = source_again(resumed, options) if resumed is not None else source_of(Path(where[0]), options, run_id)
-    size, keep = size_of(source, options, resumed)
-    with closing(source.place(workloads)) as place:
-        left = place.prepare(size, source.survey.file_system.kind, emit, keep=keep, resumed=resumed)
-        yield MatrixSite(
-            site=place, stack=left, survey=source.survey, data=place.data, remotes=place.remotes, size=size,
-            dropped=dict(place.dropped),
-        )  # fmt: skip
+    with _source(where[0], options, run_id, resumed) as source:
+        size, keep = size_of(source, options, resumed)
+        with closing(source.place(workloads)) as place:
+            left = place.prepare(size, source.survey.file_system.kind, emit, keep=keep, resumed=resumed)
+            yield MatrixSite(
+                site=place, stack=left, survey=source.survey, data=place.data, remotes=place.remotes, size=size,
+                dropped=dict(place.dropped), driver=source.driver(place),
+            )  # fmt: skip
+
+
+@contextmanager
+def _source(where: str, options: Options, run_id: str, resumed: Run | None) -> Iterator[DiagnosisInput]:
+    """The nodes of a stack that is driven from them are asked until the block ends."""
+    if resumed is not None and resumed.plan.stack.scheduler is None:
+        yield source_again(resumed, options)
+        return
+    with opened_source(resumed.plan.stack if resumed is not None else Path(where), options, run_id) as source:
+        yield source
 
 
 def _endpoints(
@@ -141,9 +157,13 @@ def plan_matrix(where: str, words: MatrixWords, options: Options) -> MatrixPlan:
     """
     _calm_numbers()
     run_id = new_id()
-    stack, size = plan_site([where], options, run_id)
+    if is_endpoint(where):
+        stack, size = plan_site([where], options, run_id)
+    else:
+        with opened_source(Path(where), options, run_id) as source:
+            stack, size = source.stack, data_size(source, options)[0]
     plan = matrix_plan(stack, words, options, run_id, size, {})
-    earlier = earlier_noise_of(stack.layers[0].target, not words.buffered, options.store)
+    earlier = earlier_noise_of(stack, not words.buffered, options.store)
     machine = machine_of(plan, earlier, ())
     known = Known.ASSUMED if earlier is None else Known.EARLIER
     return MatrixPlan(plan=plan, prediction=machine.predict_budget(known, machine.noise))
@@ -153,7 +173,7 @@ def measure_matrix(
     where: str, words: MatrixWords, options: Options, emit: Emit, nodes: str | None = None
 ) -> MatrixResult:
     """Measure it. Every visit is in the store before the next begins. ``nodes``: the scheduler on whose nodes the
-    clients run.
+    clients of an endpoint run, or which drive the layers of a stack.
 
     Raises `InconclusiveError` where ``until`` is asked and the noise floor, measured first, forbids it; `Stopped`
     with how to go on; and what the safety gate raises.
@@ -164,6 +184,8 @@ def measure_matrix(
         # What cannot be planned is refused before anything is opened or made.
         stack, size = plan_site([where], options, run_id)
         matrix_plan(stack, words, options, run_id, size, {})
+    else:
+        options, nodes = options.model_copy(update={"nodes": nodes}), None
     return _carry_out(where, words, options, emit, run_id, words.destructive, nodes)
 
 
@@ -172,13 +194,17 @@ def resume_matrix(
 ) -> MatrixResult:
     """Go on with a matrix that was interrupted, with what is left of its budget.
 
-    ``nodes``: the scheduler, where the clients ran on nodes and it is another one now.
+    ``nodes``: the scheduler, where nodes were used and it is another one now.
     """
     first = run.plan.stack.layers[0]
     alone = len(run.plan.stack.layers) == 1 and run.data is None
     options = options.model_copy(update={"engine": run.environment.engine["name"], "placement": run.plan.placement})
     where = first.endpoint if alone else str(Path(run.data.path).parent if run.data else Path())
     before = run.environment.engine.get("scheduler")
+    if run.plan.stack.scheduler is not None:
+        return _carry_out(
+            where, run, options.model_copy(update={"nodes": nodes}), emit, run.id, destructive, None
+        )  # fmt: skip
     if nodes is not None and before is None:
         raise UsageError("cannot resume on nodes:", run.id, "it was measured on this machine", "leave --nodes out")
     return _carry_out(where, run, options, emit, run.id, destructive, nodes or before)
@@ -210,15 +236,16 @@ def _carry_out(
         goal = asked.until if isinstance(asked, MatrixWords) else ask.target if ask else None
         emit = following.enter_context(recorded(run_id, stack, emit, goal, here.survey))
         pieces = {x.name: site.pieces(x.name)[0] for x in stack.layers}
-        watches = devices_reached(stack, {name: piece.endpoint for name, piece in pieces.items()})
-        runner = Runner(site, engine, store, watches.__getitem__, emit, stop)
+        # A node reads the counters of its own layers.
+        watches = {} if here.driver else devices_reached(stack, {name: p.endpoint for name, p in pieces.items()})
+        runner = Runner(site, engine, store, watches.__getitem__, emit, stop, here.driver)
         if isinstance(asked, Run):
             plan = asked.plan
         else:
             refused = refused_cells(engine, grid_workloads, pieces)
             plan = matrix_plan(stack, asked, options, run_id, here.size, refused)
         emit(Progress(phase=Phase.GENERATOR, message="measuring the load generator alone"))
-        place = noise_place(stack.layers[0].target, plan.workloads[0].direct)
+        place = noise_place_of(stack, plan.workloads[0].direct)
         run = run_of(
             plan,
             identity,
@@ -227,7 +254,7 @@ def _carry_out(
             survey=here.survey,
             data=here.data,
             mark=here.mark,
-            generator=resumed.generator if resumed else _ceilings(engine, plan),
+            generator=resumed.generator if resumed else _ceilings(engine, plan, here),
             remotes=here.remotes,
             message="; ".join(f"{layer} left out: {why}" for layer, why in here.dropped.items()) or None,
             earlier=resumed.earlier if resumed else earlier_noise(store, place, run_id),
@@ -328,10 +355,13 @@ def _end(machine: Matrix, status: RunStatus) -> MatrixEnd:
     )
 
 
-def _ceilings(engine: Engine, plan: Plan) -> Generator:
+def _ceilings(engine: Engine, plan: Plan, here: MatrixSite) -> Generator:
     """The smallest size of each depth and pattern: there the generator counts most, and no larger one is faster."""
     small = min(w.bs for w in plan.workloads)
     smallest = [w for w in plan.workloads if w.bs == small]
+    if here.driver is not None:
+        assert isinstance(here.site, Place)
+        return here.site.generator(engine, tuple(smallest), GENERATOR_TIMING, plan.placement)[0]
     return measure_generator(engine, smallest, GENERATOR_TIMING, plan.placement)
 
 

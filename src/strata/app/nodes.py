@@ -24,11 +24,17 @@ _SCHEDULER_FILE = "cannot read the scheduler file"
 _LOOK_EVERY_S = 0.2
 
 
-def trust(names: tuple[str, ...], folder: Path | None, days: int, *, renew: bool, check: bool) -> TrustState:
-    """Makes certificates for the names, or with ``check`` says what is wrong with those there are."""
+def trust(
+    names: tuple[str, ...], folder: Path | None, days: int, *, renew: bool, revoke: bool, check: bool
+) -> TrustState:
+    """Makes certificates for the names or revokes them, or with ``check`` says what is wrong with those there are."""
     root = folder or identity.folder()
     if check:
         return certificates.check(root)
+    if revoke:
+        if not names:
+            raise UsageError("cannot revoke", "", "no name is given", "strata node trust --revoke NAME …")
+        return certificates.revoke(root, names)
     return certificates.make(root, names, days, renew=renew)
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from strata import units
+from strata.app.driver import Here
 from strata.app.runner import Runner
-from strata.engine import Timing, build_job, run_job
+from strata.app.sampling_scope import SamplingScope
+from strata.engine import Request, Timing
+from strata.engine.native import NativeEngine
 from strata.errors import RunFailed
 from strata.model.placement import Placement
 from strata.model.plan import Cell
 from strata.model.precondition import PreconditionBudget, Preconditioned, WriteRound
 from strata.model.progress import Phase, Progress
+from strata.model.workload import Cache
 from strata.run.judge import cut_short, fault
 from strata.run.preconditioner import WINDOW, Write, Wrote, precondition
 
@@ -36,18 +40,23 @@ def budget_of(seconds: float | None, bytes_max: int | None, runtime_s: float, si
 def write_until_steady(
     runner: Runner, cell: Cell, budget: PreconditionBudget, placement: Placement | None
 ) -> Preconditioned:
-    """Rounds of the cell's own workload where the runner has it. Raises `SafetyRefusal` where that is not Strata's own
-    any more."""
+    """Rounds of the cell's own workload where its layer is driven. Raises `SafetyRefusal` where that is not Strata's
+    own any more."""
     runner.site.check_still_ours(cell.layer)
     first, *more = runner.site.pieces(cell.layer)
+    workload = cell.workload.model_copy(update={"cache": Cache.AS_FOUND, "clients": 1})
+    # Another engine may know no bound of bytes: in this process it is always Strata's own that writes.
+    own = isinstance(runner.driver, Here)
+    alone = Here(NativeEngine(), lambda _: SamplingScope()).alone if own else runner.driver.alone
 
     def write(asked: Write) -> Wrote:
         timing = Timing(ramp_s=0.0, runtime_s=asked.seconds, interval_s=asked.seconds)
         number = FIRST_ROUND + asked.number
-        job = build_job(
-            first.endpoint, cell.workload, first.segments, timing, round_index=number, placement=placement, more=more
-        )
-        result = run_job(job | {"stop_after": {"bytes": asked.bytes_max}}, None, runner.stop_requested)
+        request = Request(
+            endpoint=first.endpoint, workload=workload, segments=first.segments, timing=timing, round_index=number,
+            placement=placement, more=tuple(more), stop_after_bytes=asked.bytes_max,
+        )  # fmt: skip
+        result = alone(cell.layer, request, runner.stop_requested)
         done = WriteRound(bytes=result.write.bytes, seconds=result.seconds)
         if cut_short(result):
             return Wrote(done, cut=True)

@@ -13,6 +13,7 @@ from strata.app.live import recorded
 from strata.app.matrix import GENERATOR_TIMING, MatrixSite, ground_of, plan_site
 from strata.app.naming import is_endpoint
 from strata.app.options import Options
+from strata.app.place import Place
 from strata.app.plan import refused_cells
 from strata.app.runner import Emit, Runner, check_layers, check_resumable, rates, run_of
 from strata.app.sampling_scope import SamplingScope, sampling_scope_of, sampling_scope_of_endpoints
@@ -147,7 +148,10 @@ def _sampling(here: MatrixSite, ends: list[Endpoint]) -> Callable[[str], Samplin
 
 
 def _of_layer(stack: Stack, here: MatrixSite, layer: str) -> SamplingScope:
-    return sampling_scope_of(stack, {x.name: here.site.pieces(x.name)[0].endpoint for x in stack.layers}, layer)
+    found = sampling_scope_of(stack, {x.name: here.site.pieces(x.name)[0].endpoint for x in stack.layers}, layer)
+    # A server of Strata's own tells the time of each request, as a histogram.
+    stats = here.site.stats(layer) if isinstance(here.site, Place) else None
+    return found if stats is None else found.served_by(stats)
 
 
 def _without(plan: Plan, refused: dict[str, str]) -> Plan:

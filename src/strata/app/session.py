@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from strata.app.circumstances import remarks
-from strata.app.earlier import earlier_noise, noise_place, remembered_of
+from strata.app.earlier import earlier_noise, noise_place_of, remembered_of
 from strata.app.further import Budget, add_rounds
 from strata.app.noise import probe_noise
 from strata.app.options import Options
@@ -81,7 +81,7 @@ class Session(Runner):
         plan = resumed.plan if resumed else self._plan(stack, run_id, size)
         self.emit(Progress(phase=Phase.GENERATOR, message="measuring the load generator alone"))
         generator, foreign = self.place.generator(self.engine, plan.workloads, GENERATOR_TIMING, plan.placement)
-        place = self._noise_place(plan)
+        place = noise_place_of(plan.stack, all(w.direct for w in plan.workloads))
         run = run_of(
             plan,
             self._identity,
@@ -227,13 +227,6 @@ class Session(Runner):
             step = Step(order=FIRST_TRACE + index, round=0, cell=cell.key, kind=StepKind.TRACE)
             self.commit(result_of(step, cell, error=error, traces=traces))
         return said
-
-    def _noise_place(self, plan: Plan) -> str:
-        """Where the noise of the lowest layer belongs to; one that another node drives is known by that node."""
-        lowest, direct = plan.stack.layers[0], all(w.direct for w in plan.workloads)
-        if plan.stack.scheduler is None or lowest.node is None:
-            return noise_place(lowest.target, direct)
-        return " · ".join((lowest.node, lowest.target.uri, "direct" if direct else "buffered"))
 
     def _watched(self, layer: str) -> SamplingScope:
         stack = self.running().plan.stack

@@ -11,6 +11,7 @@ import typer
 from strata.app import names
 from strata.cli import common, completion, tables
 from strata.cli import matrix as cli_matrix
+from strata.cli.bundle import Bundle
 from strata.cli.bundles import Asked, Filed, Kept, Layered, Output, Placed, Timed, options
 from strata.errors import Exit, UsageError
 from strata.text.output import note, out
@@ -98,12 +99,28 @@ def _cells(asked: Asked) -> str:
     return tables.PROFILE if asked.profile is not None else tables.JOB if asked.job is not None else tables.USUAL
 
 
+class FromRecord(Bundle):
+    """A profile from a record."""
+
+    from_trace: Annotated[
+        str | None,
+        typer.Option(
+            help="Derive a profile from a saved trace, blkparse text, a fio job file, or a fio or diskspd command.",
+        ),
+    ] = None
+    write_profile: Annotated[
+        Path | None,
+        typer.Option(help="Save the profile of --from-trace in this .toml file, for use with --profile."),
+    ] = None
+
+
 def plan(
     context: typer.Context,
     asked: Asked,
     timed: Timed,
     placed: Placed,
     layered: Layered,
+    derived: FromRecord,
     where: Annotated[
         str | None,
         typer.Argument(
@@ -124,16 +141,9 @@ def plan(
             help="With --matrix: durability of writes: none, dsync or rwf_dsync (default dsync, with --buffered none).",
         ),
     ] = None,
-    from_trace: Annotated[
-        str | None,
-        typer.Option(
-            help="Derive a profile from a saved trace, blkparse text, a fio job file, or a fio or diskspd command.",
-        ),
-    ] = None,
-    write_profile: Annotated[
-        Path | None,
-        typer.Option(help="Save the profile of --from-trace in this .toml file, for use with --profile."),
-    ] = None,
+    clients: Annotated[
+        int, typer.Option(min=1, help="With --matrix: number of clients that load each cell at once.")
+    ] = 1,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> None:
@@ -148,15 +158,16 @@ def plan(
     from strata.report.json_ import render_part
     from strata.report.plan_text import plan_text
 
-    cells = tables.MATRIX if matrix is not None else tables.DERIVED if from_trace is not None else _cells(asked)
+    recorded = derived.from_trace is not None
+    cells = tables.MATRIX if matrix is not None else tables.DERIVED if recorded else _cells(asked)
     if matrix is not None:
         where = understood(where or ".", "plan")
     elif where is not None:
         file_or_directory(Path(where))
     tables.PLAN.check(context, tables.place_of(where), cells)
     workloads = asked.workloads
-    if from_trace is not None:
-        workloads["profile"] = _derived(from_trace, write_profile)
+    if derived.from_trace is not None:
+        workloads["profile"] = _derived(derived.from_trace, derived.write_profile)
     chosen = options(
         placed, timed, layered, _unsaid(layered, timed), **workloads, store=store,
         budget_s=common.seconds(budget) if matrix is None else None,
@@ -164,7 +175,7 @@ def plan(
     if matrix is not None:
         from strata.app.matrix_plan import words_of
 
-        words = words_of(matrix, budget, until, timed.ramp, buffered=buffered, sync=sync)
+        words = words_of(matrix, budget, until, timed.ramp, buffered=buffered, sync=sync, clients=clients)
         cli_matrix.plan(where or ".", words, chosen, json)
         return
     made = plan_only(Path(where or "."), chosen)

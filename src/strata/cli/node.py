@@ -33,19 +33,22 @@ def trust(
     ] = None,
     days: Annotated[int, typer.Option(min=1, max=3650, help="Days until a new certificate expires.")] = 365,
     renew: Annotated[bool, typer.Option("--renew", help="Make the certificates of the given names again.")] = False,
+    revoke: Annotated[
+        bool, typer.Option("--revoke", help="Revoke all certificates that the given names ever had.")
+    ] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Only check the certificates and list their problems.")
     ] = False,
     json: common.JsonFlag = False,
 ) -> int:
-    """Make a certificate authority and one certificate per node for mutual TLS, or check existing ones."""
+    """Make a certificate authority and one certificate per node for mutual TLS; revoke or check existing ones."""
     from strata.app import nodes
     from strata.report.nodes_text import trust_text
 
-    tables.TRUST.check(context, tables.CHECK if check else tables.MAKE)
-    state = nodes.trust(tuple(names or ()), folder, days, renew=renew, check=check)
+    tables.TRUST.check(context, tables.CHECK if check else tables.REVOKE if revoke else tables.MAKE)
+    state = nodes.trust(tuple(names or ()), folder, days, renew=renew, revoke=revoke, check=check)
     common.show(state, trust_text, json)
-    return Exit.FINE if state.fine else Exit.GATE
+    return Exit.FINE if state.fine and not (check and state.revoked) else Exit.GATE
 
 
 @node.command("serve")

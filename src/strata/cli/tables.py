@@ -33,7 +33,7 @@ ASIDE = _names("seed")
 
 
 RUN, CHECK = "a new run", "--check"
-MAKE = "names of nodes"
+MAKE, REVOKE = "names of nodes", "--revoke"
 LIVE, SAVED = "a device or a path", "--from"
 FIGURES, STORED = "a file", "a run"
 SURVEYED, COMPARED = "one path", "--compare"
@@ -74,7 +74,7 @@ def _measure() -> Usages:
             (STACK, USUAL): layers | {"nodes"},
             (STACK, WORDS): layers | WORKLOAD | {"nodes"},
             (STACK, JOB): layers | _names("job nodes"),
-            (STACK, MATRIX): matrix | {"layers"},
+            (STACK, MATRIX): matrix | _names("layers nodes"),
             (RESUME, LAYERS): resumed,
             (RESUME, MATRIX): resumed | {"destructive", "nodes"},
         },
@@ -108,7 +108,7 @@ def _plan() -> Usages:
     return Usages(
         _everywhere({DIRECTORY: takes | {"share"}, STACK: takes}, cells)
         | {
-            (ONE, MATRIX): matrix,
+            (ONE, MATRIX): matrix | {"clients"},
             (DIRECTORY, MATRIX): matrix | _names("layers share"),
             (STACK, MATRIX): matrix | {"layers"},
         }
@@ -205,6 +205,7 @@ BASELINE = Usages({
 
 TRUST = Usages({
     (MAKE,): _names("names folder days renew json"),
+    (REVOKE,): _names("names folder revoke json"),
     (CHECK,): _names("folder check json"),
 })  # fmt: skip
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from strata.diagnose.view import View
+import numpy as np
+
+from strata.diagnose.view import Point, View
 from strata.model.analysis import CellSummary
 from strata.model.counters import Reading, tcp
 
@@ -59,6 +61,15 @@ def of_added(view: View, added: float) -> float | None:
     asked = view.rtt if view.rtt is not None and view.rtt <= MOST_OF_ADDED * added else None
     known = [trip for trip in (seen, asked) if trip is not None]
     return max(known) if known else None
+
+
+def had_already(points: Iterable[Point]) -> float:
+    """The share of the segments sent again that the other end had by then, median over these; 0 where the kernel does
+    not count it: they were overtaken on the way, or late, and not lost (RFC 2883, RFC 3708)."""
+    told = [p.upper.readings for p in points]
+    both = [(t.total(tcp.HAD_ALREADY), t.total(tcp.RETRANSMITS)) for t in told]
+    shares = [min(1.0, had / again) for had, again in both if had is not None and again]
+    return float(np.median(shares)) if shares else 0.0
 
 
 def _in_use(cell: CellSummary) -> dict[str, float]:

@@ -11,7 +11,7 @@ from strata.diagnose.causes import generator, impossible, medium
 from strata.diagnose.further import worth_saying
 from strata.diagnose.identity_key import IdentityKey
 from strata.diagnose.layers import NamedFinding, findings, measured_again
-from strata.diagnose.trying import story
+from strata.diagnose.trying import beside_their_reference, story
 from strata.model.analysis import Analysis, Equivalence
 from strata.model.experiment import Experiment, Tried
 from strata.model.finding import Diagnosis, Finding, VerdictKind
@@ -26,7 +26,7 @@ def diagnose(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()) ->
     """
     case, named = _known(IdentityKey(stack, analysis, tried))
     judged = _judged(case, named)
-    found = judged.model_copy(update={"findings": _with_next(case, named, judged), "story": story(tried)})
+    found = judged.model_copy(update={"findings": _with_next(case, named, judged), "story": story(case.tried)})
     return calibrated.told(found)
 
 
@@ -62,7 +62,7 @@ def _known(of: IdentityKey) -> tuple[Case, tuple[NamedFinding, ...]]:
     """The case and what is found in it: asked for the verdict, and again for the next experiment."""
     stack, analysis, tried = of.values
     assert isinstance(stack, Stack) and isinstance(analysis, Analysis) and isinstance(tried, tuple)
-    case = Case(stack, analysis, tried)
+    case = Case(stack, analysis, beside_their_reference(analysis, tried))
     return case, findings(case) if analysis.cells else ()
 
 

@@ -291,7 +291,7 @@ def _named(
     known = replace(known, telling=tuple(t for t in known.telling if t not in told_by_others))
     shape = chosen.model is not None and chosen.weight is Weight.SUGGESTED
     one_row = shape and len(chosen.cells) == 1
-    if one_row:
+    if one_row or chosen.alike:
         # A shape through a single row is any shape: an experiment tells two of them apart, and not the others.
         known = replace(known, telling=())
     evidence = (*chosen.evidence, *interventional(known))

@@ -33,6 +33,8 @@ class Opinion:
     of `Fit.total`. ``rows`` are the slow rows with what it predicts of them. ``model`` is the shape it predicts by,
     where it has one.
 
+    ``alike``: something was seen that looks the same with any other workload: no experiment of that kind confirms it.
+
     ``adds``: other causes may take from the same rows beside it; they are asked what is left behind it.
 
     Of what a layer shows by itself: ``layer`` is the one to be blamed and ``loss`` what it costs, as the mean −ln of
@@ -55,6 +57,7 @@ class Opinion:
     rows: tuple[FindingRow, ...] = ()
     model: Fit | None = None
     adds: bool = False
+    alike: bool = False
     detail: str = ""
     cause: Cause = Cause.NONE
     """Of a rule's opinion it is the rule's own, put in where all are asked."""

@@ -14,8 +14,9 @@ from strata.diagnose.own_limits import SLOW
 from strata.diagnose.view import Point
 from strata.model.analysis import Comparison
 
-CHANCE = 0.05
-"""What is taken for chance in a whole run."""
+CHANCE = 0.01
+"""What is taken for chance in a whole run, by each of the two: at most one healthy stack in fifty is blamed (with 0.05
+one in ten)."""
 
 
 def is_slight(pair: Pair, keys: frozenset[str]) -> bool:

@@ -9,7 +9,7 @@ from strata import units
 from strata.diagnose import paused
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.sides import CauseSide, on
-from strata.model.analysis import CellSummary
+from strata.model.analysis import Analysis, CellSummary
 from strata.model.estimate import Estimate
 from strata.model.experiment import (
     SHARES,
@@ -29,6 +29,35 @@ def predictions_of(experiment: Experiment) -> tuple[Prediction, ...]:
     """
     told = experiment.predictions or (experiment.prediction,)
     return tuple(p for p in told if p.metric not in SHARES or p.cause not in on(CauseSide.BETWEEN))
+
+
+def beside_their_reference(analysis: Analysis, tried: tuple[Tried, ...]) -> tuple[Tried, ...]:
+    """The same, with what is full at a layer over another held to times its reference as it was measured beside the
+    changed cell.
+
+    Earlier versions kept what they had worked out from the run's own cell, which may have been off. Of a layer by
+    itself its specification promises IOPS, whatever the reference gives.
+    """
+    return tuple(_beside(analysis, one) for one in tried)
+
+
+def _beside(analysis: Analysis, one: Tried) -> Tried:
+    experiment = one.experiment
+    cell = analysis.summary(experiment.reference_layer or experiment.layer, experiment.reference)
+    over = any(c.layer == experiment.layer for c in analysis.comparisons)
+    if cell is None or not over or all(map(_told_of_it, predictions_of(experiment))):
+        return one
+
+    def now(told: Prediction) -> Prediction:
+        return told if _told_of_it(told) else told.model_copy(update={"at": cell.iops.value}).beside(one.reference)
+
+    update = {"prediction": now(experiment.prediction), "predictions": tuple(map(now, experiment.predictions))}
+    return one.model_copy(update={"experiment": experiment.model_copy(update=update)})
+
+
+def _told_of_it(told: Prediction) -> bool:
+    """Whether its interval moves with the reference already, or need not."""
+    return told.at is not None or told.metric != Metric.IOPS or told.cause not in on(CauseSide.FULL)
 
 
 def measured(tried: Tried, metric: str) -> Estimate:
@@ -174,7 +203,7 @@ def after(opinion: Opinion, layer: str, tried: tuple[Tried, ...]) -> Opinion:
     """The opinion as experiments left it: what predicted wrongly no longer holds, what was only suspected and predicted
     rightly, where others did not, does."""
     found = fate(layer, opinion.cause.value, tried)
-    if opinion.holds is None and opinion.evidence and found.telling and not found.fell:
+    if opinion.holds is None and opinion.evidence and found.telling and not found.fell and not opinion.alike:
         return replace(opinion, holds=True, because="", missing=())
     if opinion.holds is False or not found.fell:
         return opinion

@@ -66,6 +66,8 @@ class NativeEngine:
         )
         if request.lease_s is not None:
             job["lease_ns"] = round(request.lease_s * units.NS_PER_S)
+        if request.stop_after_bytes is not None:
+            job["stop_after"] = {"bytes": request.stop_after_bytes}
         result = run_job(job, on_interval, stop_requested, with_interval=request.timing.stop_with_interval)
         return result.model_copy(update={"engine": {"name": self.name, **result.engine}})
 

@@ -40,6 +40,8 @@ class Request(Value):
     """The targets after the first, one for each further share of the workload, all of the first one's kind."""
     lease_s: float | None = None
     """A load of Strata's own engine that is not looked at for so long stops by itself; None: it goes on."""
+    stop_after_bytes: int | None = None
+    """A load of Strata's own engine ends once it has read and written so much; None: with its time."""
     kept_as: str | None = None
     """The name of this measurement in its run. A `Keeping` engine whose clients have a result of that name gives it
     back, and measures nothing."""

@@ -21,6 +21,8 @@ _LOAD = "load"
 """What a node has one of: calls of `Cluster.at_once` take it."""
 LOADS = {_LOAD: 1.0}
 _WATCH_EVERY_S = 2.0
+_CERT_REVOKED = 23
+"""X509_V_ERR_CERT_REVOKED (openssl/x509_vfy.h)."""
 ASKED_AT_ONCE = 64
 """Calls that are in flight at a time, or that are handed to the scheduler at a time where all begin at once."""
 RESULTS_AT_ONCE = 16
@@ -44,6 +46,8 @@ async def greet(door: Door, security: Any, role: str) -> str:
     """
     from distributed.comm.core import connect
 
+    from strata.fleet.secured import IDENTITY_KEY
+
     args = security.get_connection_args(role) if security is not None else {}
     try:
         comm: Any = await connect(door.address, timeout=CONNECT_S, **args)  # type: ignore[no-untyped-call]
@@ -53,21 +57,47 @@ async def greet(door: Door, security: Any, role: str) -> str:
         ours = str(comm.local_address)
         await comm.close()
     except (OSError, TimeoutError) as e:
-        raise unreachable(door, e) from e
+        raise unreachable(door, e, "" if security is None else await _alert(door, args["ssl_context"])) from e
     if not isinstance(found, dict) or found.get("type") != "NodeScheduler":
         # Dask's own would hand a call to a node several times, and wait for a lost one for ever.
         why = "it is no scheduler of Strata's"
         raise RunFailed("cannot use", door.address, why, f"strata node serve --listen {door.address}")
+    if security is not None:
+        security.told(found.get(IDENTITY_KEY))
     return doors.parsed(ours).host
 
 
-def unreachable(door: Door, error: BaseException) -> RunFailed | SafetyRefusal:
-    """What to say where no connection came to be."""
+async def _alert(door: Door, context: ssl.SSLContext) -> str:
+    """What a server says that refuses our certificate, as OpenSSL calls it. It comes after the greeting, and whoever
+    has spoken by then hears of the closed connection alone."""
+    host = door.host.strip("[]")
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            reader, writer = await asyncio.open_connection(host, door.port, ssl=context)
+            try:
+                await reader.read(1)
+            finally:
+                writer.close()
+    except ssl.SSLError as e:
+        return e.reason or ""
+    except OSError:
+        pass
+    return ""
+
+
+def unreachable(door: Door, error: BaseException, alert: str = "") -> RunFailed | SafetyRefusal:
+    """What to say where no connection came to be. ``alert``: what the server said then."""
     chain, seen = [], error
     while seen is not None:
         chain.append(seen)
         seen = seen.__cause__ or seen.__context__  # type: ignore[assignment]
     tls = next((e for e in chain if isinstance(e, ssl.SSLError)), None)
+    if isinstance(tls, ssl.SSLCertVerificationError) and tls.verify_code == _CERT_REVOKED:
+        hint = "find out who runs it; its machine needs a new certificate: strata node trust --renew NAME"
+        return SafetyRefusal("will not connect to", door.address, "its certificate is revoked", hint)
+    if "CERTIFICATE_REVOKED" in alert or (tls is not None and "CERTIFICATE_REVOKED" in (tls.reason or "")):
+        hint = "where the authority is: strata node trust --renew NAME, then copy the folder NAME to this machine"
+        return SafetyRefusal("cannot connect to", door.address, "our certificate is revoked", hint)
     if isinstance(tls, ssl.SSLCertVerificationError):
         why = f"its certificate is not of our authority ({tls.verify_message})"
         return SafetyRefusal("will not connect to", door.address, why, "strata node trust --check")

@@ -1,4 +1,4 @@
-"""The three files that one name needs: where they lie, when they expire, and what is wrong with them."""
+"""The files that one name needs: where they lie, when they expire, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from strata import units
 from strata.errors import UsageError
+from strata.fleet import revocation
+from strata.fleet.revocation import CRL
 from strata.host import untrusted
 from strata.model.nodes import NODE_NAME
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 AUTHORITY, CA, CA_KEY = "authority", "ca.pem", "ca-key.pem"
 CERTIFICATE, KEY = "node.pem", "node-key.pem"
 HINT = "give a folder of your own: --dir, or --trust of the other commands"
-HOLDS = rf"ca\.pem|ca-key\.pem|node\.pem|node-key\.pem|{NODE_NAME}"
+HOLDS = rf"ca\.pem|ca-key\.pem|node\.pem|node-key\.pem|crl\.pem|issued\.pem|{NODE_NAME}"
 """What the folders hold, for `strata.host.ownership`."""
 _MOST = 64 * units.KIB
 
@@ -44,6 +46,24 @@ class Certificates:
         except (UsageError, ValueError):
             return None
 
+    def authority(self) -> x509.Certificate:
+        """Whose certificates are accepted. Raises `UsageError` or `ValueError`."""
+        return self._certificate(CA)
+
+    def revocations(self) -> x509.CertificateRevocationList:
+        """The certificates of that authority that are not. Raises `UsageError` or `ValueError`."""
+        return revocation.read(self.folder / CRL, self.authority())
+
+    def revoked(self) -> dt.datetime | None:
+        """When this one was, by the list beside it; None where it was not, or that cannot be read."""
+        try:
+            found = self.revocations().get_revoked_certificate_by_serial_number(
+                self._certificate(CERTIFICATE).serial_number
+            )
+        except (UsageError, ValueError):
+            return None
+        return None if found is None else found.revocation_date_utc
+
     def problems(self) -> Iterator[str]:
         """What is wrong, in one line each; nothing where they can be used."""
         yield from self._private()
@@ -57,6 +77,12 @@ class Certificates:
                 yield f"{name} is no PEM file of its kind: {str(e)[:200]}"
         if len(read) == 3:
             yield from self._wrong(read[CA], read[CERTIFICATE], read[KEY])
+            try:
+                self.revocations()
+            except UsageError as e:
+                yield f"{CRL}: {e.why}: {revocation.WHERE}"
+        if (revoked := self.revoked()) is not None:
+            yield f"{CERTIFICATE} was revoked on {revoked:%Y-%m-%d %H:%M} UTC"
 
     def _wrong(self, ca: x509.Certificate, made: x509.Certificate, key: Any) -> Iterator[str]:
         from cryptography import x509

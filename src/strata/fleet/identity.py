@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ssl
 from pathlib import Path
 from typing import Any
 
 from strata.errors import RunFailed, SafetyRefusal
-from strata.fleet.certificates import CA, CERTIFICATE, HINT, HOLDS, KEY, Certificates, found
+from strata.fleet.certificates import CERTIFICATE, HINT, HOLDS, Certificates, found
 from strata.fleet.doors import Door
 from strata.fleet.settings import installed
 from strata.host import ownership, xdg
@@ -37,10 +36,6 @@ def security(door: Door, trust: Path | None, name: str) -> Any:
     if wrong := tuple(Certificates(made).problems()):
         hint = f"strata node trust --renew {name}, where the authority is"
         raise SafetyRefusal("will not use the certificate in", str(made), "", hint, wrong)
-    from distributed.security import Security
+    from strata.fleet.secured import Secured
 
-    kind: Any = Security
-    both = {f"tls_{role}_{what}": str(made / file) for role in ("client", "scheduler", "worker")
-            for what, file in (("cert", CERTIFICATE), ("key", KEY))}  # fmt: skip
-    version = ssl.TLSVersion.TLSv1_3
-    return kind(require_encryption=True, tls_ca_file=str(made / CA), tls_min_version=version, **both)
+    return Secured(Certificates(made))

@@ -20,9 +20,9 @@ from strata import units
 from strata.errors import RunFailed, StrataError
 from strata.fleet.call import carried_out, refused
 
-ALIVE_NS = 8 * units.NS_PER_S
+ALIVE_S = 8.0
 """A scheduler whose last answer is older than this is gone: with two heartbeats and a look the load of a call has ended
-within 10 s."""
+within 10 s. Where heartbeats are rare, because nodes are many, it is two of them and 2 s."""
 MESSAGE_MOST = 16 * units.KIB
 """Bytes of one message, as JSON."""
 MESSAGES_PER_S, MESSAGES_AT_ONCE = 20.0, 40.0
@@ -38,7 +38,7 @@ class Duties:
     def __init__(self, name: str, folder: Path) -> None:
         self.name, self.folder = name, folder
         self._send: Callable[[str, dict[str, Any]], None] = lambda _topic, _message: None
-        self._answered_ns = time.monotonic_ns()
+        self._answered_ns, self._alive_s = time.monotonic_ns(), ALIVE_S
         self._leaving = False
         self._running: dict[str, threading.Event] = {}
         self._lock = threading.Lock()
@@ -48,9 +48,9 @@ class Duties:
         """Messages go out by ``send(topic, message)``, in whichever thread."""
         self._send = send
 
-    def answered(self) -> None:
-        """The scheduler answered a heartbeat."""
-        self._answered_ns = time.monotonic_ns()
+    def answered(self, interval_s: float = 1.0) -> None:
+        """The scheduler answered a heartbeat, of which there is one every ``interval_s``."""
+        self._answered_ns, self._alive_s = time.monotonic_ns(), max(ALIVE_S, 2 * interval_s + 2)
 
     def leave(self) -> None:
         """The node ends: every call is cancelled, and the scheduler counts as gone."""
@@ -60,7 +60,7 @@ class Duties:
 
     def alive(self) -> bool:
         """See `NodeState.scheduler_alive`."""
-        return not self._leaving and time.monotonic_ns() - self._answered_ns < ALIVE_NS
+        return not self._leaving and time.monotonic_ns() - self._answered_ns < self._alive_s * units.NS_PER_S
 
     def cancel(self, key: str) -> None:
         """Nobody wants the call of that key any more."""
@@ -138,7 +138,8 @@ class NodeState:
     _cancelled: threading.Event = field(repr=False)
 
     def scheduler_alive(self) -> bool:
-        """Whether the scheduler answered a heartbeat within the last 8 s and the node is not being ended."""
+        """Whether the scheduler answered a heartbeat within the last 8 s (two heartbeats and 2 s, where they are rarer)
+        and the node is not being ended."""
         return self._duties.alive()
 
     def cancelled(self) -> bool:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from typing import Any
 
 from distributed import Scheduler
+from distributed.comm.core import CommClosedError
 
 from strata.errors import SafetyRefusal, UsageError
-from strata.fleet import doors
+from strata.fleet import doors, secured
 from strata.fleet.settings import TTL_S
 from strata.model.nodes import NODE_NAME
 
-_PER_S = 300
-"""Heartbeats of all nodes."""
-_SLOWEST_S = 3.0
+_PER_S = 150
+"""Heartbeats of all nodes: 0.1 of a core of the scheduler."""
+_SLOWEST_S = 20.0
 _LOOK_EVERY_S = 1.0
+_STOOD_S, _READING_S = 1.0, 3.0
+"""A scheduler that looks so much later than it should stood still; then so long for what came meanwhile."""
 
 
 def heartbeat_s(nodes: int) -> float:
-    """Between two heartbeats of a node: three of them fit into `TTL_S` however many nodes there are."""
+    """Between two heartbeats of a node: all of them together send `_PER_S`."""
     return min(_SLOWEST_S, max(1.0, nodes / _PER_S))
+
+
+def lost_after_s(nodes: int) -> float:
+    """For how long a node may be silent: three heartbeats fit in. `TTL_S` up to 450 nodes, 21 s with 1,000."""
+    return max(TTL_S, 3 * heartbeat_s(nodes) + 1.0)
 
 
 class NodeScheduler(Scheduler):
@@ -31,9 +40,22 @@ class NodeScheduler(Scheduler):
         super().__init__(**given)
         # Dask looks as often as the time itself is long, and so finds a lost one after twice that.
         self.periodic_callbacks["worker-ttl"].callback_time = _LOOK_EVERY_S * 1000
+        self._looked = self._stood = time.monotonic()
+
+    async def handle_comm(self, comm: Any) -> None:  # type: ignore[override]
+        """As Dask's. The list may have come between the certificate that was shown and the first word."""
+        if not secured.ended(self, comm):
+            await super().handle_comm(comm)
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
         """None: it would answer everybody."""
+
+    def identity(self, n_workers: int = -1) -> dict[str, Any]:
+        """As Dask's, with the revocation list: whoever connects has the newest from then on."""
+        said = super().identity(n_workers)
+        if isinstance(self.security, secured.Secured):
+            said[secured.IDENTITY_KEY] = self.security.pem
+        return said
 
     def heartbeat_worker(self, **given: Any) -> dict[str, Any]:
         """As Dask's, with intervals of ours."""
@@ -51,9 +73,23 @@ class NodeScheduler(Scheduler):
         await comm.write({"status": "error", "message": f"refused: {why}", "time": time.time()})
 
     async def check_worker_ttl(self) -> None:
-        """Removes nodes that were silent for `TTL_S`. Dask's own waits for ten heartbeats: a minute with many nodes."""
-        now = time.time()
-        for lost in [ws for ws in self.workers.values() if now - ws.last_seen > TTL_S]:
+        """Removes nodes that were silent for `lost_after_s`. Dask's own waits for ten heartbeats.
+
+        A scheduler that stood still has not read what they sent meanwhile: it takes none for lost before it has.
+        A new revocation list is found here, too, and told to the nodes.
+        """
+        if secured.look(self) and isinstance(self.security, secured.Secured):
+            for stream in self.stream_comms.values():
+                with suppress(CommClosedError):
+                    stream.send({"op": secured.STREAM_OP, "list": self.security.pem})
+        at = time.monotonic()
+        if at - self._looked > _LOOK_EVERY_S + _STOOD_S:
+            self._stood = at
+        self._looked = at
+        if at - self._stood < _READING_S:
+            return
+        now, most = time.time(), lost_after_s(len(self.workers))
+        for lost in [ws for ws in self.workers.values() if now - ws.last_seen > most]:
             await self.remove_worker(address=lost.address, stimulus_id=f"strata-ttl-{now}")
 
     def _problem(self, comm: Any, given: dict[str, Any]) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 from distributed import Worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from strata.fleet import clocks
+from strata.fleet import clocks, secured
 from strata.fleet.calling import LOADS
 from strata.fleet.node import Duties
 from strata.fleet.settings import TTL_S
@@ -55,15 +55,26 @@ class NodeWorker(Worker):
             startup_information={"strata": lambda _: about},
         )
         self.handlers[clocks.OP] = clocks.now_ns
+        self.stream_handlers[secured.STREAM_OP] = self._revoked
         duties.speak(self.log_event)
+
+    async def handle_comm(self, comm: Any) -> None:  # type: ignore[override]
+        """As Dask's. The list may have come between the certificate that was shown and the first word."""
+        if not secured.ended(self, comm):
+            await super().handle_comm(comm)
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
         """None: it would answer everybody."""
 
     def _update_latency(self, latency: float) -> None:
         """Dask's, called once for each heartbeat that was answered."""
-        self.duties.answered()
+        self.duties.answered(self.periodic_callbacks["heartbeat"].callback_time / 1000)
+        secured.look(self)
         super()._update_latency(latency)
+
+    def _revoked(self, **said: Any) -> None:
+        """The scheduler has a new revocation list. It is taken for what the authority signed, not for who sent it."""
+        secured.told(self, said.get("list"))
 
     async def close(self, timeout: float = TTL_S, executor_wait: bool = True, **more: Any) -> str | None:  # type: ignore[override]
         """Dask's; first the calls are told. The scheduler may be gone: then nothing is to be waited for any longer."""

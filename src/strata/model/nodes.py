@@ -68,11 +68,15 @@ class Lost(Value):
 
 
 class TrustedName(Value):
-    """The certificate of one name. ``problems``: why it cannot be used, nothing where it can."""
+    """The certificate of one name. ``problems``: why it cannot be used, nothing where it can.
+
+    ``revoked_unix_ns``: since when it does not count any more.
+    """
 
     name: str
     folder: str
     expires_unix_ns: UnixNs | None = None
+    revoked_unix_ns: UnixNs | None = None
     problems: tuple[str, ...] = ()
 
 
@@ -85,5 +89,10 @@ class TrustState(Value):
 
     @property
     def fine(self) -> bool:
-        """Whether all of them can be used."""
-        return not any(name.problems for name in self.names)
+        """Whether all of them can be used, but for those that were revoked: that was wanted."""
+        return not any(name.problems and name.revoked_unix_ns is None for name in self.names)
+
+    @property
+    def revoked(self) -> bool:
+        """Whether one of them was."""
+        return any(name.revoked_unix_ns is not None for name in self.names)

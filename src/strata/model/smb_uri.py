@@ -13,6 +13,7 @@ WRITE = "write smb://user@host[:port]/share/path/to/file"
 OPTIONS = {
     "connections": re.compile("|".join(map(str, range(1, CONNECTIONS_MOST + 1)))),
     "multichannel": re.compile("on|off"),
+    "spread": re.compile("on|off"),
     "sign": re.compile("on|off|required"),
     "encrypt": re.compile("on|off"),
     "credentials": re.compile(".+", re.DOTALL),

@@ -274,6 +274,8 @@ def matrix_plan_text(plan: Plan, told: BudgetPrediction, width: int, color: bool
     out += field("patterns", ", ".join(grid.patterns), width, column=8)
     caching = "unbuffered" if plan.workloads[0].direct else "buffered"
     out += field("caching", caching + _sync(plan), width, column=8)
+    if (clients := max(w.clients for w in plan.workloads)) > 1:
+        out += field("clients", f"{units.count(clients)}, each with these depths", width, column=8)
     out.append("")
     for i, layer in enumerate(plan.stack.layers, 1):
         some = sum(c.layer == layer.name for c in measured)

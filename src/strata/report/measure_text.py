@@ -227,6 +227,8 @@ def smb_words(effective: dict[str, Any]) -> str | None:
         words.append(f"{agreed['channels']} channels per session")
     elif agreed["sessions"] > 1:
         words.append(f"{agreed['sessions']} sessions")
+    if several := agreed.get("addresses"):
+        words.append(f"over {len(several)} cards of the server: {', '.join(several)}")
     credits, needed = agreed["credits"], agreed["credits_needed"]
     if credits < needed:
         words.append(

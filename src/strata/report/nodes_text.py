@@ -49,7 +49,7 @@ def trust_text(state: TrustState, width: int, color: bool = False) -> str:
             (
                 one.name,
                 "unknown" if one.expires_unix_ns is None else figures.utc(one.expires_unix_ns).removesuffix(" UTC"),
-                "fine" if not one.problems else "unusable",
+                "revoked" if one.revoked_unix_ns is not None else "fine" if not one.problems else "unusable",
                 one.folder,
             )
             for one in state.names
@@ -59,4 +59,6 @@ def trust_text(state: TrustState, width: int, color: bool = False) -> str:
     )
     wrong = [f"{one.name}: {text}" for one in state.names for text in one.problems]
     last = wrong or ["copy a node's folder to its machine, and only that one: it holds the node's key"]
+    if state.revoked:
+        last.append("copy authority/crl.pem to the folder of the scheduler, on its machine: nodes get it from there")
     return "\n".join([Paint(color)(head, "bold"), *lines, "", *last])

@@ -82,12 +82,15 @@ def point_rows(points: Sequence[ScalePoint], axis: Axis) -> tuple[list[str], lis
         columns.append(("rate", [NONE if (b := p.bytes_per_second) is None else units.rate(b.value) for p in points]))
     for name in ("50", "90", "99"):
         columns.append((f"p{name}", [_time(p.latency_ns.get(name)) for p in points]))
-    for end in ("server", "wire", "read", "write"):
-        columns.append((f"p90 {end}", [_time(p.latency_ns.get(f"90.{end}")) for p in points]))
-    if not any("90.server" in p.latency_ns for p in points):
-        # A server that tells no percentiles has means.
-        for end in ("server", "wire"):
-            columns.append((f"mean {end}", [_time(p.latency_ns.get(f"mean.{end}")) for p in points]))
+    # A server that tells no percentiles has means; of reads and writes together each direction has its own.
+    told = any(name.startswith("90.") and name.endswith("server") for p in points for name in p.latency_ns)
+    key, head = ("90", "p90") if told else ("mean", "mean")
+    for side in ("", "read.", "write."):
+        for end in (f"{side}server", f"{side}wire"):
+            times = [_time(p.latency_ns.get(f"{key}.{end}")) for p in points]
+            columns.append((f"{head} {end.replace('.', ' ')}", times))
+    for side in ("read", "write"):
+        columns.append((f"p90 {side}", [_time(p.latency_ns.get(f"90.{side}")) for p in points]))
     columns += [("cycles/B", [cycles(p, "byte") for p in points]), ("cycles/IO", [cycles(p, "io") for p in points])]
     columns.append(("busiest", [busiest(p) for p in points]))
     shown = [(name, cells) for name, cells in columns if any(c not in ("", NONE) for c in cells)]

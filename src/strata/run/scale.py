@@ -45,6 +45,8 @@ OPEN_PART = 0.2
 OPEN_DEPTH = 256
 LEAST_IOS = 150
 """Of a point's further rounds: with few I/Os the spread of the rounds is that of their number."""
+LEAST_IOS_OF_A_CACHE = 600
+"""The same for a working set: a hit and a miss differ so much that an I/O's time varies twice as far."""
 LONGEST_S = 3.0
 LOOK_S = 0.2
 WRITTEN_UP = "byte bound reached: no more writing"
@@ -91,8 +93,9 @@ class Sweep(Stepwise):
         rates = self._rates(cell)
         if not rates or sum(rates) <= 0:
             return min(self.plan.runtime_s, LOOK_S)
+        least = LEAST_IOS_OF_A_CACHE if self._ask.axis is Axis.RANGE else LEAST_IOS
         # Whole tenths of a second: a CPU quota is one for each of them.
-        wanted = math.ceil(LEAST_IOS * len(rates) / sum(rates) * 10) / 10
+        wanted = math.ceil(least * len(rates) / sum(rates) * 10) / 10
         return max(self.plan.runtime_s, min(wanted, LONGEST_S))
 
     def ramp_s(self, cell: Cell) -> float:

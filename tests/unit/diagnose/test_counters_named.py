@@ -20,13 +20,13 @@ MIB = 1 << 20
 
 
 @lru_cache
-def scene(name: str) -> Analysis:
-    return SCENES[name].analysis(seed=3, sd=0.01)
+def scene(name: str, seed: int = 3) -> Analysis:
+    return SCENES[name].analysis(seed=seed, sd=0.01)
 
 
-def seen(name: str, counters: Counters, below: Counters = lambda _: {}) -> Diagnosis:
+def seen(name: str, counters: Counters, below: Counters = lambda _: {}, seed: int = 3) -> Diagnosis:
     """A scene whose path has these counters, and what it stands on those."""
-    analysis = scene(name)
+    analysis = scene(name, seed)
     cells = tuple(
         c.model_copy(update={"counters": c.counters | (counters(c) if c.layer == "path" else below(c))})
         for c in analysis.cells
@@ -91,6 +91,34 @@ def test_segments_that_a_full_wire_drops_do_not_make_it_lossy() -> None:
         return segments(20 if cell.bytes_per_second.value > 15 * MIB else 0)(cell)
 
     assert seen("slow-wire", only_where_it_is_full, segments(0)).verdict.cause is Cause.WIRE_BANDWIDTH
+
+
+@pytest.mark.parametrize(
+    ("had", "waiting", "certain"),
+    [(25.0, 0.0, False), (10.0, 0.0, True), (25.0, 90_000.0, True), (None, 0.0, True)],
+    ids=["overtaken", "lost", "a-queue-is-seen", "not-counted"],
+)
+@pytest.mark.parametrize("seed", [3, 5])
+def test_a_limit_in_whose_cells_segments_overtake_each_other_may_be_tcps_own(
+    had: float | None, waiting: float, certain: bool, seed: int
+) -> None:
+    def above(cell: CellSummary) -> dict[str, float]:
+        if cell.bytes_per_second.value < 15 * MIB:
+            return segments(0)(cell)
+        of = "{connection=0,end=client,node=n1,peer=10.0.0.2:10809,port=10809}"
+        queue = "{discipline=tbf,handle=1,interface=eth0,node=n1}"
+        return segments(5)(cell) | {
+            f"tcp_retransmits{of}": 30.0,
+            **({} if had is None else {f"tcp_duplicates{of}": had}),
+            "net_bytes{direction=tx,interface=eth0,node=n1}": cell.bytes_per_second.value,
+            f"qdisc_backlog_bytes{queue}": waiting,
+        }
+
+    found = seen("slow-wire", above, segments(0), seed)
+    sure = (found.verdict.kind, found.verdict.cause) == (VerdictKind.LAYER, Cause.WIRE_BANDWIDTH)
+    assert sure is certain, found.verdict.headline
+    if not certain:
+        assert "segments overtake each other: 0.50 % are sent again" in reason(found, Cause.WIRE_BANDWIDTH)
 
 
 def window(closed: float, end: str = "server", writes: float = 0.0) -> Counters:

@@ -33,6 +33,12 @@ def test_what_was_agreed_on_is_said() -> None:
     )
 
 
+def test_the_cards_that_connections_are_spread_over_are_said() -> None:
+    several = words(sessions=2, addresses=["10.0.0.1", "10.0.1.1"])
+    assert several.endswith("2 sessions · over 2 cards of the server: 10.0.0.1, 10.0.1.1")
+    assert "cards" not in words(sessions=2, addresses=[])
+
+
 def test_too_few_credits_are_said() -> None:
     assert "8 credits, but the depth needs 64: requests waited" in words(credits=8, credits_needed=64)
     assert "credits" not in words(credits=64, credits_needed=64)

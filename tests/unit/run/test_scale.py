@@ -211,6 +211,14 @@ def test_a_slow_point_is_measured_for_longer_once_its_rate_is_known() -> None:
     assert {fast.runtime_s(c) for c in fast.plan.cells} == {LOOK_S, fast.plan.runtime_s}, "a first look is short"
 
 
+def test_a_working_set_is_measured_over_more_ios() -> None:
+    sizes = (1 << 20, 1 << 21)
+    cached, _, _ = carried(ask_for(axis=Axis.RANGE, values=sizes, open_loop=False, budget_s=5.0), lambda w: 300.0)
+    queued, _, _ = carried(ask_for(values=(1, 2), open_loop=False, budget_s=5.0), lambda w: 300.0)
+    assert {cached.runtime_s(c) for c in cached.plan.cells} == {2.1}, "600 I/Os at 297 or 300 a second"
+    assert {queued.runtime_s(c) for c in queued.plan.cells} == {0.6}, "150"
+
+
 def test_clients_are_a_load_like_threads() -> None:
     plan = over(Axis.CLIENTS, (1, 2, 4), "file:/nowhere", iodepth=2)
     assert [value_of(c, Axis.CLIENTS) for c in plan.cells] == [1, 2, 4]

@@ -9,8 +9,10 @@ Evidence it needs
     workloads lose nothing but size ÷ W per request. Operational: requests wait above the layer below, CPUs are
     idle. Where they are counted: packets that queue in front of an interface, and a second one that is idle.
 What rules it out
-    Slow cells that carry different bytes per second; a layer without a wire. Not certain where segments are sent again
-    in cells that do not fill it: whatever loses or reorders them slows TCP down, and that looks the same.
+    Slow cells that carry different bytes per second; a layer without a wire; segments that are sent again in the cells
+    that reach the limit though the other end had half of them already, while no packets wait before a card. Not certain
+    where segments are sent again in cells that do not fill it: whatever loses or reorders them slows TCP down, and that
+    looks the same.
 What to do next
     Check the link's rate and its path, compression and the number of connections; then limits set on the volume.
 How sure
@@ -20,21 +22,24 @@ Example
     128 KiB reads give 160 IOPS and 8 KiB reads 2 560 over a path whose other end gives 4 000 for both: 20 MiB/s.
 Source
     Talpey, SMB3 application workload performance (SNIA Storage Developer Conference): multichannel and network limits;
-    asymptotic bounds: Denning, Buzen 1978.
+    asymptotic bounds: Denning, Buzen 1978; RFC 3708 (a duplicate that is acknowledged shows a retransmission without
+    need); Blanton, Allman 2002 (segments that overtake each other make TCP send less).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from strata import units
-from strata.diagnose import card, full_card, models, observe
+from strata.diagnose import card, connections, full_card, models, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.explained import contradiction
 from strata.diagnose.models import LimitDirection, LimitKind, own_part
 from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.view import Point
 from strata.model.finding import Cause
 
 CAUSE = Cause.WIRE_BANDWIDTH
@@ -42,8 +47,9 @@ PRECEDENCE = 50
 SIDES = ("full", "bytes", "path")
 LEAST_OWN = 0.5
 """Of the loss, beside a constant time for each request."""
-FILLED, SENT_AGAIN = 0.5, 0.002
-"""Of the limit: what moves less does not fill the wire; of its segments: more than that are sent again without need."""
+FILLED, SENT_AGAIN, HAD_ALREADY = 0.5, 0.002, 0.5
+"""Of the limit: what moves less does not fill the wire; of its segments: more than that are sent again without need;
+of these: so many had arrived, and were overtaken."""
 
 
 def judge_pair(pair: Pair) -> Opinion:
@@ -85,7 +91,10 @@ def limit(pair: Pair) -> Opinion:
     rate = units.rate(found.parameter)
     met = card.card_of(full)
     seen = card.evidence(view, met, full) if met is not None else None
-    again = _sent_again(pair, found)
+    again, overtaken = _sent_again(pair, found), _overtaken(full, met)
+    if overtaken is not None and met is not None:
+        return Opinion(False, overtaken, strength=found.explained)
+    again = again or overtaken
     where = "" if found.scope is LimitDirection.BOTH else f" for {found.scope.value}"
     sizes = sorted({p.bs for p in full})
     over = (
@@ -101,6 +110,7 @@ def limit(pair: Pair) -> Opinion:
         holds=True if again is None else None,
         weight=Weight.SHOWN if met is not None and met.full else Weight.SUGGESTED,
         missing=(again,) if again is not None else (),
+        alike=again is not None,
         title=f"the wire is limited to {rate}{where}",
         explanation=f"{len(full)} workloads stop at the same {rate} {over}; {view.below.name} delivers up to "
         f"{units.rate(max(p.x_below * p.bs for p in bound))}. " + _which(met),
@@ -118,6 +128,19 @@ def _sent_again(pair: Pair, found: models.Fit) -> str | None:
     if not shares or (usual := float(np.median(shares))) < SENT_AGAIN:
         return None
     return f"a wire that keeps segments in order: {units.percent(usual, 2)} are sent again where it is not full"
+
+
+def _overtaken(full: Sequence[Point], met: card.FirstCard | None) -> str | None:
+    """Why the limit is TCP's own: in the cells that reach it segments are sent again that the other end had by then. A
+    wire that is full makes packets wait, or drops them, and then the others never arrived."""
+    shares = [again.share for p in full if (again := p.upper.resources.resent) is not None]
+    usual = float(np.median(shares)) if shares else 0.0
+    if (met is not None and met.full) or usual < SENT_AGAIN or connections.had_already(full) < HAD_ALREADY:
+        return None
+    return (
+        f"segments overtake each other: {units.percent(usual, 2)} are sent again, most of them had arrived, and no "
+        "packets wait before a card"
+    )
 
 
 def _which(met: card.FirstCard | None) -> str:

@@ -33,11 +33,10 @@ import math
 import numpy as np
 
 from strata import units
-from strata.diagnose import observe
+from strata.diagnose import connections, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.view import Point
-from strata.model.counters import tcp
 from strata.model.finding import Cause
 
 CAUSE = Cause.WIRE_LOSS
@@ -62,7 +61,7 @@ def judge_pair(pair: Pair) -> Opinion:
     own = sum(p.upper.resources.dropped for p, _ in lossy) / sum(r.rate for _, r in lossy)
     if own >= OWN_DROPS:
         return Opinion(False, "the nodes' own queues drop what is retransmitted: the path exceeds their rate")
-    if (had := _had_already([p for p, _ in lossy])) >= HAD_ALREADY:
+    if (had := connections.had_already(p for p, _ in lossy)) >= HAD_ALREADY:
         why = f"the other end had {units.percent(had, 2)} of what is retransmitted already: it was overtaken, not lost"
         return Opinion(False, why, strength=cover)
     fastest = max(p.x * p.bs for p in view.points)
@@ -95,11 +94,3 @@ def _share_below(point: Point) -> float:
 
 def _below(points: list[Point]) -> float:
     return float(np.median([_share_below(p) for p in points]))
-
-
-def _had_already(points: list[Point]) -> float:
-    """The share of the retransmitted segments that had arrived, median; 0 where the kernel does not count it."""
-    told = [p.upper.readings for p in points]
-    both = [(t.total(tcp.HAD_ALREADY), t.total(tcp.RETRANSMITS)) for t in told]
-    shares = [min(1.0, had / again) for had, again in both if had is not None and again]
-    return float(np.median(shares)) if shares else 0.0
