@@ -100,7 +100,10 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
         words = ("scale", uri, "--points", "1,2,4,8,16", "--budget", "12s", "--progress", "plain", "--no-open-loop")
         running = subprocess.Popen([*STRATA, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            time.sleep(4)
+            until = time.monotonic() + 60
+            while '"running"' not in strata("runs", "--json").stdout and time.monotonic() < until:
+                time.sleep(0.1)
+            time.sleep(2)
         finally:
             running.send_signal(signal.SIGKILL)
             running.wait()
@@ -133,42 +136,6 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_what_cannot_be_swept_is_refused_before_anything_is_measured(words: tuple[str, ...], why: str) -> None:
     done = strata("scale", *words)
     assert done.returncode == 2 and why in done.stderr, done.stderr
-
-
-OWN_SERVER = """
-[stack]
-name = "served"
-
-[[layer]]
-name = "file system"
-endpoint = "file:{path}"
-
-[[layer]]
-name = "share"
-on = ["file system"]
-endpoint = "nbd://127.0.0.1:0/own?connections=4"
-"""
-
-
-def test_a_sweep_over_a_server_of_its_own_has_the_p90_of_client_server_and_wire(tmp_path: Path) -> None:
-    """The columns of a published test of a file server's clients: smbd tells means alone, `strata target` more."""
-    words = tmp_path / "stack.toml"
-    words.write_text(OWN_SERVER.format(path=tmp_path / "strata.dat"))
-    reads = ("--rw", "randread", "--bs", "8k", "--buffered", "--size", "32m")
-    found = scaled(words, "--over", "threads", "--points", "1,2,4", *reads, "--budget", "8s", "--no-open-loop")
-    points = [p for p in found["points"] if p["layer"] == "share"]
-    assert [p["value"] for p in points] == [1, 2, 4]
-    for p in points:
-        times = {name: e["value"] for name, e in p["latency_ns"].items()}
-        # The server's times are of the ramp, too: its part is no exact one.
-        assert 0 < times["90.server"] < 2 * times["90"]
-        assert "90.wire" in times and times["mean.server"] > 0
-    # Of the file below there is no other end.
-    below = [name for p in found["points"] if p["layer"] != "share" for name in p["latency_ns"]]
-    assert not any(name.endswith("server") for name in below)
-    again = strata("scale", "--run", found["run"])
-    assert again.returncode == 0, again.stderr
-    assert "p90 server" in again.stdout and "p90 wire" in again.stdout
 
 
 def rates(found: dict[str, Any]) -> dict[int, float]:
@@ -286,3 +253,39 @@ def test_an_interrupted_sweep_puts_back_what_it_made_and_goes_on_with_the_same_c
     done = strata("scale", "--resume", *by, "--progress", "none", "--json")
     assert done.returncode == 0, done.stderr
     assert {p["value"] for p in json.loads(done.stdout)["points"]} == {1, 2, 4}
+
+
+OWN_SERVER = """
+[stack]
+name = "served"
+
+[[layer]]
+name = "file system"
+endpoint = "file:{path}"
+
+[[layer]]
+name = "share"
+on = ["file system"]
+endpoint = "nbd://127.0.0.1:0/own?connections=4"
+"""
+
+
+def test_a_sweep_over_a_server_of_its_own_has_the_p90_of_client_server_and_wire(tmp_path: Path) -> None:
+    """The columns of a published test of a file server's clients: smbd tells means alone, `strata target` more."""
+    words = tmp_path / "stack.toml"
+    words.write_text(OWN_SERVER.format(path=tmp_path / "strata.dat"))
+    reads = ("--rw", "randread", "--bs", "8k", "--buffered", "--size", "32m")
+    found = scaled(words, "--over", "threads", "--points", "1,2,4", *reads, "--budget", "8s", "--no-open-loop")
+    points = [p for p in found["points"] if p["layer"] == "share"]
+    assert [p["value"] for p in points] == [1, 2, 4]
+    for p in points:
+        times = {name: e["value"] for name, e in p["latency_ns"].items()}
+        # The server's times are of the ramp, too: its part is no exact one.
+        assert 0 < times["90.server"] < 2 * times["90"]
+        assert "90.wire" in times and times["mean.server"] > 0
+    # Of the file below there is no other end.
+    below = [name for p in found["points"] if p["layer"] != "share" for name in p["latency_ns"]]
+    assert not any(name.endswith("server") for name in below)
+    again = strata("scale", "--run", found["run"])
+    assert again.returncode == 0, again.stderr
+    assert "p90 server" in again.stdout and "p90 wire" in again.stdout

@@ -76,8 +76,10 @@ class MatrixSite:
 
 
 def plan_site(where: Sequence[str], options: Options, run_id: str) -> tuple[Stack, int]:
-    """The stack, and the bytes of a file that would be made (0: none); opens nothing. Several are endpoints. Raises
-    `UsageError` for a stack that is driven from its nodes."""
+    """The stack, and the bytes of a file that would be made (0: none); opens nothing. Several are endpoints.
+
+    Raises `UsageError` for a stack that is driven from its nodes.
+    """
     if is_endpoint(where[0]):
         endpoints = endpoints_of(where)
         new = [e for e in endpoints if e.kind is EndpointKind.FILE and not Path(e.path or "").exists()]
