@@ -59,6 +59,23 @@ class Path_:
             finally:
                 process.kill()
 
+    @contextmanager
+    def nbd_server(self, think_s: float = 0.0) -> Iterator[None]:
+        """nbdkit over the device, one thread for each question."""
+        words = [*self.inside("b"), need("nbdkit"), "-f", "-r", "-i", SERVER, "-p", str(PORT), "--filter=delay"]
+        words += ["file", self.device, "cache=none", "fadvise=random", f"rdelay={think_s}"]
+        with subprocess.Popen(words) as process:
+            try:
+                at = [*self.inside("b"), "bash", "-c", f"until : </dev/tcp/{SERVER}/{PORT}; do sleep 0.05; done"]
+                subprocess.run(at, check=True, timeout=30)
+                yield
+            finally:
+                process.kill()
+
+    def asked_nbd(self, depth: int, think_s: float = 0.0) -> tuple[TraceResult, list[int]]:
+        words = [*self.inside("a"), sys.executable, str(ASKED), "nbd", SERVER, str(PORT), str(COUNT), str(depth)]
+        return traced(self.device, [*words, str(think_s)])
+
     def asked(self, think_s: float = 0.0, *options: str) -> tuple[TraceResult, list[int]]:
         words = [*self.inside("a"), sys.executable, str(ASKED), "ask", SERVER, str(PORT), str(COUNT), str(think_s)]
         return traced(self.device, words, *options)
@@ -174,3 +191,33 @@ def test_a_file_on_a_file_system_is_followed_through_both_devices(path: Path_, t
     assert (group.way, group.deed, group.total.count) == (Way.CALL, Deed.READ, COUNT)
     assert {layer.kind for layer in fall.layers} >= {PathKind.CALL, PathKind.DEVICE}
     assert median(s.ns for s in fall.samples) == pytest.approx(median(took), rel=0.1)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("where", [PathKind.DEVICE, PathKind.WIRE, PathKind.SERVER, PathKind.CLIENT])
+def test_a_delay_is_found_at_its_layer_with_several_requests_on_one_connection(path: Path_, where: PathKind) -> None:
+    """By the cookies of NBD: replies come in another order than questions were sent."""
+    seconds, depth = PLANTED_MS / 1000, 4
+    with path.nbd_server():
+        plain = layers(path.asked_nbd(depth)[0])
+        if where is PathKind.DEVICE:
+            path.disk.set(svc=300 + round(1000 * PLANTED_MS))
+        if where is PathKind.WIRE:
+            path.hop.set(delay=round(500 * PLANTED_MS))
+        if where is not PathKind.SERVER:
+            result, took = path.asked_nbd(depth, seconds if where is PathKind.CLIENT else 0.0)
+    if where is PathKind.SERVER:
+        with path.nbd_server(seconds):
+            result, took = path.asked_nbd(depth)
+    found = layers(result)
+    grown = {kind: found[kind] - plain.get(kind, 0.0) for kind in found}
+    off = sums_to(result, took)
+    print(f"{where.value:>8}: ms before", {k.value: round(v, 3) for k, v in plain.items()})
+    print(f"{where.value:>8}: ms more", {k.value: round(v, 3) for k, v in grown.items()}, f"sum off by {off:.2%}")
+    if where is PathKind.CLIENT:
+        # It takes one reply after each of its sleeps, so the others wait for as many.
+        assert grown[where] > 0.8 * (depth - 1) * PLANTED_MS
+    else:
+        assert grown[where] == pytest.approx(PLANTED_MS, abs=NEAR * PLANTED_MS)
+    assert max(more for kind, more in grown.items() if kind is not where) < NEAR * PLANTED_MS
+    assert off <= 0.02

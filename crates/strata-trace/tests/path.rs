@@ -7,6 +7,7 @@ use strata_trace::device::TracedDevice;
 use strata_trace::event::{Event, Kind as Block};
 use strata_trace::flags::Flags;
 use strata_trace::mark::{Call, Mark, What};
+use strata_trace::message::{Messages, Spoken, Tagged};
 use strata_trace::path::calls::{Deed, Way};
 use strata_trace::path::figures::{Group, Waterfall};
 use strata_trace::path::people::People;
@@ -41,7 +42,7 @@ fn whole(dev: u32, pid: i32, sector: u64, times: [u64; 3]) -> Vec<Event> {
 }
 
 fn mark(at_ns: u64, pid: i32, what: What, a: u64, n: i32) -> Mark {
-    Mark { at_ns, a, b: 0, c: 0, n, pid, what }
+    Mark { at_ns, a, b: 0, c: 0, n, m: 0, pid, what }
 }
 
 fn call(pid: i32, call: Call, placed: bool, begin: u64, end: u64) -> [Mark; 2] {
@@ -58,7 +59,7 @@ fn transfer(pid: i32, what: What, socket: u64, n: i32, [begin, at, end]: [u64; 3
 /// A segment at the client's socket (1) or the server's (2).
 fn arrival(at_ns: u64, socket: u64) -> Mark {
     let (b, c, n) = if socket == 1 { (100, 200, 40000) } else { (200, 100, 445) };
-    Mark { at_ns, a: socket, b, c, n, pid: 0, what: What::Arrived }
+    Mark { at_ns, a: socket, b, c, n, m: 0, pid: 0, what: What::Arrived }
 }
 
 fn targets() -> Vec<TracedDevice> {
@@ -76,14 +77,25 @@ fn fall(events: Vec<Event>, marks: Vec<Mark>, targets: &[TracedDevice]) -> Water
 }
 
 /// As `fall`, of one process and what it starts.
-fn fall_of(follow: i32, mut events: Vec<Event>, mut marks: Vec<Mark>, targets: &[TracedDevice]) -> Waterfall {
+fn fall_of(follow: i32, events: Vec<Event>, marks: Vec<Mark>, targets: &[TracedDevice]) -> Waterfall {
+    fall_with(&Messages::default(), follow, events, marks, targets)
+}
+
+/// As `fall_of`, with headers of the wire.
+fn fall_with(
+    messages: &Messages,
+    follow: i32,
+    mut events: Vec<Event>,
+    mut marks: Vec<Mark>,
+    targets: &[TracedDevice],
+) -> Waterfall {
     events.sort_by_key(|e| e.at_ns);
     marks.sort_by_key(|m| m.at_ns);
     let mut people = People::default();
     people.put(CLIENT, CLIENT, "app");
     people.put(SERVER, SERVER, "nbdd");
     people.put(SERVER + 1, SERVER, "nbdd");
-    let traced = Traced { targets, events: &events, marks: &marks, people: &people, follow, began_ns: 0 };
+    let traced = Traced { targets, events: &events, marks: &marks, messages, people: &people, follow, began_ns: 0 };
     waterfall(&traced)
 }
 
@@ -211,6 +223,88 @@ fn overlapping_questions_are_counted_and_not_told() {
     assert_eq!((found.groups.len(), found.missing.overlapping), (0, 2));
 }
 
+/// Two questions that are sent before any reply, in two calls, and answered in two.
+fn two_at_once() -> (Vec<Mark>, Vec<Event>) {
+    let marks = [
+        transfer(CLIENT, What::Sent, 1, 28, [100, 105, 110]),
+        transfer(CLIENT, What::Sent, 1, 28, [120, 125, 130]),
+        vec![Mark { m: 28, ..arrival(200, 2) }, Mark { m: 28, ..arrival(220, 2) }],
+        transfer(SERVER, What::Received, 2, 28, [50, 250, 255]),
+        transfer(SERVER + 1, What::Received, 2, 28, [256, 260, 265]),
+        call(SERVER, Call::Read, true, 300, 1000).to_vec(),
+        call(SERVER + 1, Call::Read, true, 310, 700).to_vec(),
+        // The second is answered first.
+        transfer(SERVER + 1, What::Sent, 2, 4112, [750, 760, 770]),
+        transfer(SERVER, What::Sent, 2, 4112, [1100, 1150, 1160]),
+        vec![Mark { m: 4112, ..arrival(900, 1) }, Mark { m: 4112, ..arrival(1300, 1) }],
+        transfer(CLIENT, What::Received, 1, 4112, [140, 950, 960]),
+        transfer(CLIENT, What::Received, 1, 4112, [970, 1390, 1400]),
+    ];
+    let mut events = whole(UPPER, SERVER, 0, [310, 350, 950]);
+    events.extend(whole(UPPER, SERVER + 1, 64, [320, 360, 650]));
+    (marks.concat(), events)
+}
+
+#[test]
+fn two_questions_sent_together_are_not_told_as_one() {
+    let (marks, events) = two_at_once();
+    let found = fall(events.clone(), marks.clone(), &targets()[..1]);
+    assert_eq!((found.groups.iter().filter(|g| g.way == Way::Exchange).count(), found.missing.overlapping), (0, 0));
+    let found = fall_of(CLIENT, events, marks.clone(), &targets()[..1]);
+    assert_eq!((found.groups.len(), found.missing.overlapping), (0, 2));
+    // Of a server elsewhere not even the replies are told apart, nor those that come later.
+    let (later, _) = exchange(5000);
+    let mine = [marks, later].concat().into_iter().filter(|m| m.pid == CLIENT || m.a == 1).collect();
+    let found = fall_of(CLIENT, Vec::new(), mine, &targets()[..1]);
+    assert_eq!((found.groups.len(), found.missing.overlapping), (0, 3));
+}
+
+/// What the headers of `two_at_once` said.
+fn tags(swapped: bool) -> Messages {
+    let one = Tagged { client: 100, server: 200, asked: (0, 28), answered: (0, 4112), deed: 1 };
+    let (asked, answered) = ([(0, 28), (28, 56)], [(4112, 8224), (0, 4112)]);
+    let pairs = (0..2).map(|n| Tagged { asked: asked[n], answered: answered[if swapped { 1 - n } else { n }], ..one });
+    let spoken = Spoken { client: 100, server: 200, unmatched: 5, waiting: 1 };
+    Messages { pairs: pairs.collect(), spoken: vec![spoken] }
+}
+
+/// Both ends of the connection from its beginning.
+fn opened() -> [Mark; 2] {
+    [(1, 1), (2, 0)].map(|(socket, m)| Mark { m, what: What::Opened, ..arrival(10, socket) })
+}
+
+#[test]
+fn headers_say_which_reply_belongs_to_which_question() {
+    let (mut marks, events) = two_at_once();
+    marks.extend(opened());
+    let found = fall_with(&tags(false), CLIENT, events.clone(), marks.clone(), &targets()[..1]);
+    let (group, missing) = (&found.groups[0], found.missing);
+    assert_eq!((group.way, group.deed, group.total.count), (Way::Exchange, Deed::Read, 2));
+    assert_eq!((missing.overlapping, missing.inconsistent, missing.unmatched, missing.under_way), (0, 0, 5, 1));
+    let mut taken: Vec<(u64, u64)> = found.samples.iter().map(|s| (s.at_ns, s.ns)).collect();
+    taken.sort_unstable();
+    assert_eq!(taken, [(100, 1300), (120, 840)]);
+    // The device's times are those of each one's own read.
+    let service = |s: &strata_trace::path::figures::Sample| -> u64 {
+        s.segments.iter().filter(|x| x.1 == Part::Service).map(|x| x.3).sum()
+    };
+    assert_eq!(found.samples.iter().map(service).collect::<Vec<_>>(), [600, 290]);
+    // Were they told the other way round, the times would be others.
+    let found = fall_with(&tags(true), CLIENT, events.clone(), marks.clone(), &targets()[..1]);
+    assert_ne!(found.samples.first().map(|s| s.ns), Some(1300));
+    // A byte that came twice: when the others came is not known.
+    marks.push(Mark { m: 28, ..arrival(230, 2) });
+    let found = fall_with(&tags(false), CLIENT, events, marks, &targets()[..1]);
+    assert_eq!((found.groups.len(), found.missing.inconsistent), (0, 2));
+}
+
+#[test]
+fn a_connection_that_was_open_before_the_window_has_no_places() {
+    let (marks, events) = two_at_once();
+    let found = fall_with(&tags(false), CLIENT, events, marks, &targets()[..1]);
+    assert_eq!((found.groups.len(), found.missing.overlapping), (0, 2));
+}
+
 #[test]
 fn a_server_elsewhere_is_one_with_the_wire() {
     let (marks, _) = exchange(0);
@@ -319,6 +413,7 @@ fn any_what() -> impl Strategy<Value = What> {
         Just(What::Sent),
         Just(What::Received),
         Just(What::Arrived),
+        Just(What::Opened),
         Just(What::Gone),
         Just(What::Forked),
     ]
@@ -340,7 +435,7 @@ proptest! {
             let (letters, sectors): (&[u8], u32) = [(b"F" as &[u8], 0), (b"FWS", 0)].get(letters).copied().unwrap_or((b"R", 8));
             Event { flags: Flags::parse(letters), sectors, ..event }
         });
-        let marks = marks.into_iter().map(|(at, a, b, c, n, pid, what)| Mark { at_ns: at + 1, a, b, c, n, pid, what });
+        let marks = marks.into_iter().map(|(at, a, b, c, n, pid, what)| Mark { at_ns: at + 1, a, b, c, n, m: n.unsigned_abs(), pid, what });
         let found = fall(events.collect(), marks.collect(), &targets());
         for sample in &found.samples {
             let mut at = 0;

@@ -171,6 +171,12 @@ def _notes(figures: TraceFigures, told: TraceRecording, limit: float | None, max
     if told.ended_by == "events" and max_events is not None and limit is not None:
         ended = units.duration(told.recorder.wall_ns)
         notes.append(f"the window ended after {ended}, when {units.count(max_events)} events were reached")
+    if told.wire is not None and told.wire.absent is not None:
+        notes.append(f"headers of remote protocols could not be read off the wire: {told.wire.absent}")
+    if told.wire is not None and told.wire.dropped:
+        lost = units.count(told.wire.dropped)
+        notes.append(f"{lost} segments of TCP connections came faster than their headers were read; their requests are "
+                     "not followed")
     cost = told.reader_share + told.event_share
     if cost > COST_LIMIT:
         notes.append(

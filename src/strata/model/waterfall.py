@@ -106,6 +106,7 @@ class NotFollowed(Value):
 
     ambiguous: int
     overlapping: int
+    unmatched: int
     inconsistent: int
     handed_over: int
     under_way: int
@@ -116,7 +117,7 @@ class NotFollowed(Value):
     @property
     def requests(self) -> int:
         """Requests that reached a device or a server and could not be followed."""
-        return self.ambiguous + self.overlapping + self.inconsistent + self.handed_over
+        return self.ambiguous + self.overlapping + self.unmatched + self.inconsistent + self.handed_over
 
 
 class Waterfall(Value):

@@ -80,8 +80,9 @@ def rows_of(waterfall: Waterfall, group: RequestGroup) -> list[PathRow]:
 
 
 _REASONS = (
-    ("overlapping", "{} sent before the reply to the previous one had arrived: above depth 1 the bytes of a connection "
-     "do not show which reply belongs to which request"),
+    ("overlapping", "{} sent before the reply to the previous one had arrived, over a protocol whose headers were not read: "
+     "above depth 1 the bytes of a connection do not show which reply belongs to which request"),
+    ("unmatched", "{} or replies whose headers were read and whose other half was not found"),
     ("ambiguous", "{} below which an I/O may belong to another request as well"),
     ("inconsistent", "{} without a matching arrival at the other end"),
     ("handed_over", "{} of io_uring that a worker of the kernel carried out"),

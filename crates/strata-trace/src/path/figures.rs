@@ -34,6 +34,8 @@ pub struct Missing {
     pub ambiguous: u64,
     /// Questions over a connection whose answer came after the next question began.
     pub overlapping: u64,
+    /// Questions and replies whose headers were read, and which found no other half.
+    pub unmatched: u64,
     /// Exchanges without an arrival, or whose times contradict each other.
     pub inconsistent: u64,
     /// Requests of io_uring that a worker of the kernel carried out.
@@ -260,6 +262,9 @@ fn kind_of(node: Node, calls: &Calls, exchanges: &[Exchange]) -> (Way, Deed) {
 /// What a server was asked to do, by what it did.
 fn deed_of(index: usize, calls: &Calls, exchanges: &[Exchange], deep: usize) -> Deed {
     let exchange = &exchanges[index];
+    if let Some(deed) = exchange.deed {
+        return deed;
+    }
     let own = exchange.requests.first().map(|r| calls.requests[*r].deed);
     let other =
         || exchange.exchanges.first().filter(|_| deep < 16).map(|e| deed_of(*e, calls, exchanges, deep + 1));
@@ -310,6 +315,8 @@ fn roots(
         if wanted {
             missing.overlapping += untold.overlapping;
             missing.inconsistent += untold.inconsistent;
+            missing.unmatched += untold.unmatched;
+            missing.under_way += untold.waiting;
         }
     }
     let alone = |b: &&super::blocks::Block| {

@@ -2,7 +2,8 @@
 
 Reads    a private instance of the kernel's tracing (``instances/strata-PID`` in tracefs): the raw buffers of all
          CPUs, by the formats the kernel gives of them. For a waterfall also system calls, io_uring and TCP sockets of
-         the whole machine, names of threads (/proc/TID/status), and FIEMAP of a loop device's file.
+         the whole machine, headers of remote protocols from packet sockets (what `schemes` says of their messages),
+         names of threads (/proc/TID/status), and FIEMAP of a loop device's file.
 Makes    a `TraceResult`: service time, wait, depth, order, reordering, splits, merges, threads; a `Waterfall`.
 Costs    in the kernel 0.17 µs per event on the CPU where it happens, three events for a plain I/O; reading
          takes its own thread's time, which is measured and part of the result (docs/journal/2026-11-21-trace.md).
@@ -30,6 +31,7 @@ from strata.model.trace import TraceFigures, TraceRecording, TraceTarget
 from strata.model.waterfall import Waterfall
 from strata.probes.trace.instance import check, instance
 from strata.probes.trace.nesting import Extents, extents_of
+from strata.schemes import SCHEMES
 
 __all__ = ["HINT", "MAX_EVENTS", "TRACE_MOST", "Window", "check", "extents_of", "read_trace", "recording", "target"]
 
@@ -110,6 +112,7 @@ def recording(
             "tracefs": str(ready.tracefs),
             "events": ready.events,
             "marks": ready.marks,
+            "protocols": _protocols() if ready.marks else [],
             "targets": [t.model_dump() | {"extents": (extents or {}).get(t.name, ())} for t in targets],
             "seconds": seconds,
             "max_events": max_events,
@@ -130,6 +133,12 @@ def recording(
             # The instance cannot be removed while its buffers are open.
             while trace.wait(3600.0) is None:
                 pass
+
+
+def _protocols() -> list[dict[str, object]]:
+    """Whose headers are read off the wire."""
+    spoken = [scheme for scheme in SCHEMES.values() if scheme.messages]
+    return [{"name": scheme.name, "rows": [m.row() for m in scheme.messages]} for scheme in spoken]
 
 
 def read_trace(fd: int, path: Path) -> tuple[str, TraceFigures, TraceRecording | None, tuple[str, ...]]:

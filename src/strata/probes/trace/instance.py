@@ -45,6 +45,7 @@ PATH: tuple[tuple[tuple[str, ...], str | None], ...] = (
     (("sock/sock_send_length",), "protocol == 6"),
     (("sock/sock_recv_length",), "protocol == 6"),
     (("tcp/tcp_probe",), "data_len > 0"),
+    (("sock/inet_sock_set_state",), "protocol == 6 && newstate == 1"),
     (("tcp/tcp_destroy_sock",), None),
     (("sched/sched_process_fork",), None),
 )
