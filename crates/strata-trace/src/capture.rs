@@ -244,21 +244,27 @@ fn wait(sockets: &[OwnedFd]) {
     unsafe { libc::poll(each.as_mut_ptr(), each.len() as libc::nfds_t, WAIT_MS) };
 }
 
-/// The first bytes of the next packet; its whole length. `peek`: leave it there.
-fn receive(socket: &OwnedFd, buffer: &mut [u8], peek: bool) -> Option<usize> {
+/// The first bytes of the next packet; its whole length, and whether it came here. `peek`: leave it there.
+fn receive(socket: &OwnedFd, buffer: &mut [u8], peek: bool) -> Option<(usize, bool)> {
     let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT | if peek { libc::MSG_PEEK } else { 0 };
-    // SAFETY: the buffer is valid for its length.
+    // SAFETY: zeros are a valid address.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    let mut size = size_of_val(&address) as libc::socklen_t;
+    let from = (&raw mut address).cast();
+    let to = buffer.as_mut_ptr().cast();
+    // SAFETY: buffer and address are valid for their lengths.
     let length =
-        unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), flags) };
-    usize::try_from(length).ok()
+        unsafe { libc::recvfrom(socket.as_raw_fd(), to, buffer.len(), flags, from, &raw mut size) };
+    Some((usize::try_from(length).ok()?, address.sll_pkttype != libc::PACKET_OUTGOING))
 }
 
 /// Whether there was one.
 fn take(socket: &OwnedFd, reader: &mut Reader<'_>, buffer: &mut [u8]) -> bool {
     let mut wanted = FIRST;
     loop {
-        let Some(length) = receive(socket, &mut buffer[..wanted], true) else { return false };
+        let Some((length, incoming)) = receive(socket, &mut buffer[..wanted], true) else { return false };
         let Some((mut segment, data)) = segment(&buffer[..wanted.min(length)], length) else { break };
+        segment.incoming = incoming;
         segment.bytes = &buffer[data.min(wanted)..wanted.min(data + segment.length).max(data.min(wanted))];
         let Some(more) = reader.feed(&segment) else { break };
         let next = (data + more).min(buffer.len());
@@ -288,6 +294,7 @@ fn segment(packet: &[u8], length: usize) -> Option<(Segment<'static>, usize)> {
         to: name(ends.1, tcp + 2)?,
         seq: u32::from_be_bytes(packet.get(tcp + 4..tcp + 8)?.try_into().ok()?),
         syn: packet.get(tcp + 13)? & 2 != 0,
+        incoming: false,
         length: length.saturating_sub(data),
         bytes: &[],
     };
@@ -334,7 +341,7 @@ mod tests {
             let length = if version == 4 { 4 } else { 16 };
             assert_eq!((found.from, found.to), (end_name(&vec![0; length], 40000), end_name(&vec![0; length], 10809)));
         }
-        for short in 0..packet(4, 0).len() - 12 {
+        for short in 0..34 {
             assert!(segment(&packet(4, 0)[..short], 60).is_none());
         }
     }

@@ -153,6 +153,19 @@ pub struct Spoken {
     pub waiting: u64,
 }
 
+/// Bytes that came to an end again (sent twice, or for nothing).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Again {
+    /// Names of both ends.
+    pub from: u64,
+    /// See above.
+    pub to: u64,
+    /// Behind how many bytes that had come, these and others that came again among them.
+    pub at: u64,
+    /// How many.
+    pub bytes: u64,
+}
+
 /// All that was read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Messages {
@@ -160,6 +173,8 @@ pub struct Messages {
     pub pairs: Vec<Tagged>,
     /// Connections whose protocol was recognised.
     pub spoken: Vec<Spoken>,
+    /// What came again on them, in order.
+    pub again: Vec<Again>,
 }
 
 impl Messages {
@@ -169,6 +184,10 @@ impl Messages {
             let own = m.pairs.iter().filter(|p| (p.client, p.server) == (s.client, s.server)).count();
             (own, std::cmp::Reverse(s.unmatched))
         };
+        // Each end's is seen where that is.
+        self.again.extend(&other.again);
+        self.again.sort_unstable();
+        self.again.dedup();
         for spoken in &other.spoken {
             let name = (spoken.client, spoken.server);
             let known = self.spoken.iter().find(|s| (s.client, s.server) == name).copied();
@@ -194,6 +213,8 @@ pub struct Segment<'a> {
     pub seq: u32,
     /// It begins the connection.
     pub syn: bool,
+    /// It came here, and was not sent from here.
+    pub incoming: bool,
     /// Bytes of data in it …
     pub length: usize,
     /// … and as many of them as were taken.
@@ -213,6 +234,10 @@ struct Way {
     header: Vec<u8>,
     /// The next header is known to be there.
     synced: bool,
+    /// As far as it came here, how many bytes that were with those that came again, and which did.
+    come: u64,
+    heard: u64,
+    again: Vec<(u64, u64)>,
 }
 
 impl Way {
@@ -220,6 +245,18 @@ impl Way {
     fn place(&self, seq: u32) -> Option<u64> {
         let expected = self.first?.wrapping_add(1).wrapping_add(self.seen as u32);
         self.seen.checked_add_signed(i64::from(seq.wrapping_sub(expected) as i32))
+    }
+
+    /// What a segment brought that was there already.
+    fn account(&mut self, segment: &Segment<'_>) {
+        let Some(begin) = self.place(segment.seq) else { return };
+        let length = segment.length as u64;
+        let new = (begin + length).saturating_sub(self.come.max(begin));
+        if new < length && self.again.len() < WAITING {
+            self.again.push((self.heard, length - new));
+        }
+        self.heard += length;
+        self.come = self.come.max(begin + length);
     }
 
     /// The next header is somewhere behind this.
@@ -272,7 +309,13 @@ impl<'a> Reader<'a> {
             return None;
         }
         let connection = self.connections.get_mut(&key)?;
-        connection.read(segment, self.protocols, &mut self.pairs, self.most)
+        let needs = connection.read(segment, self.protocols, &mut self.pairs, self.most);
+        if needs.is_none() && segment.incoming
+            && let Some(way) = connection.ways.get_mut(&segment.from)
+        {
+            way.account(segment);
+        }
+        needs
     }
 
     fn begin(&mut self, key: (u64, u64), segment: &Segment<'_>) {
@@ -295,22 +338,27 @@ impl<'a> Reader<'a> {
     /// What was read.
     #[must_use]
     pub fn finish(self) -> Messages {
-        let mut spoken = Vec::new();
+        let (mut spoken, mut twice) = (Vec::new(), Vec::new());
         let mut again = Vec::new();
         for ((one, other), connection) in self.connections {
             let Some((_, client)) = connection.spoken else { continue };
             let server = if client == one { other } else { one };
             if connection.again {
-                again.push((client, server));
+                twice.push((client, server));
                 continue;
+            }
+            for (from, way) in &connection.ways {
+                let to = if *from == client { server } else { client };
+                again.extend(way.again.iter().map(|&(at, bytes)| Again { from: *from, to, at, bytes }));
             }
             let waiting = connection.waiting.len() as u64;
             spoken.push(Spoken { client, server, unmatched: connection.unmatched, waiting });
         }
         spoken.sort_by_key(|s| (s.client, s.server));
         let mut pairs = self.pairs;
-        pairs.retain(|p| !again.contains(&(p.client, p.server)));
-        Messages { pairs, spoken }
+        pairs.retain(|p| !twice.contains(&(p.client, p.server)));
+        again.sort_unstable();
+        Messages { pairs, spoken, again }
     }
 }
 

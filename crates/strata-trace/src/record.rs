@@ -25,7 +25,7 @@ use crate::message::Protocol;
 use crate::page::Layout;
 use crate::path::people::People;
 use crate::path::{Traced, waterfall};
-use crate::saved;
+use crate::saved::{self, Way};
 use crate::summary::{Source, summarise};
 
 /// From one look at the buffers to the next.
@@ -265,18 +265,17 @@ impl Buffers {
             whole,
         };
         let figures = summarise(&mut source);
-        let fallen = self.mark_decoder.is_some().then(|| {
+        let marks = self.marks.len() as u64;
+        let way = self.mark_decoder.is_some().then(|| {
             self.marks.sort_by_key(|m| m.at_ns);
-            waterfall(&Traced {
-                targets: &source.targets,
-                events: &source.events,
-                marks: &self.marks,
-                messages: &captured.messages,
-                people: &self.people,
+            Way {
+                marks: std::mem::take(&mut self.marks),
+                messages: captured.messages,
+                people: std::mem::take(&mut self.people),
                 follow: shared.follow.load(Ordering::Relaxed),
-                began_ns: begun_ns,
-            })
+            }
         });
+        let fallen = way.as_ref().map(|way| waterfall(&Traced::of(&source, way, begun_ns)));
         let recording = json!({
             "ended_by": reason,
             "began_ns": begun_ns,
@@ -285,12 +284,12 @@ impl Buffers {
             "wire": {"dropped": captured.dropped, "absent": no_capture},
             "recorder": {
                 "cpu_ns": cpu_ns, "wall_ns": ended_ns.saturating_sub(begun_ns),
-                "pages": self.pages, "records": figures.events + self.marks.len() as u64 + self.foreign, "foreign": self.foreign,
+                "pages": self.pages, "records": figures.events + marks + self.foreign, "foreign": self.foreign,
             },
         });
         if let (Some(file), Some(path)) = (save, &job.save) {
             let mut to = BufWriter::new(file);
-            at(path, saved::write(&mut to, &source, &recording).and_then(|()| to.flush()))?;
+            at(path, saved::write(&mut to, &source, way.as_ref(), &recording).and_then(|()| to.flush()))?;
         }
         Ok(json!({"figures": figures, "recording": recording, "waterfall": fallen}).to_string())
     }

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use strata_trace::message::{Messages, Protocol, Reader, Segment, Tagged};
+use strata_trace::message::{Again, Messages, Protocol, Reader, Segment, Tagged};
 
 /// `Q` kind tag length …data…; `R` last tag [length …data…], where a plain reply (`r`) brings what was asked for.
 const TABLE: &str = r#"{"name": "made up", "rows": [
@@ -117,7 +117,7 @@ fn read(talk: &Talk, segments: &[(usize, usize, usize)]) -> Messages {
 
 fn segment(way: usize, seq: u32, syn: bool, length: usize, bytes: &[u8]) -> Segment<'_> {
     let (from, to) = if way == 0 { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
-    Segment { from, to, seq, syn, length, bytes }
+    Segment { from, to, seq, syn, incoming: true, length, bytes }
 }
 
 #[test]
@@ -201,6 +201,19 @@ proptest! {
         let found = read(&talk, &segments);
         prop_assert_eq!((found.spoken[0].unmatched, found.spoken[0].waiting), (0, 0));
         prop_assert_eq!(found.pairs, talk.pairs);
+        // What came again is told with its place among all that came.
+        let mut come = [0u64; 2];
+        let mut twice = Vec::new();
+        for pair in std::iter::once(&(9, 0, 0)).chain(&segments).zip(&segments) {
+            let (before, &(way, from, to)) = pair;
+            if *before == (way, from, to) {
+                let (from, to) = (if way == 0 { CLIENT } else { SERVER }, if way == 0 { SERVER } else { CLIENT });
+                twice.push(Again { from, to, at: come[way], bytes: (pair.1.2 - pair.1.1) as u64 });
+            }
+            come[way] += (to - from) as u64;
+        }
+        twice.sort_unstable();
+        prop_assert_eq!(found.again, twice);
     }
 
     #[test]

@@ -36,6 +36,7 @@ class PathRow:
     p50_ns: int
     p99_ns: int | None
     count: int
+    unknown_ns: float = 0.0
 
 
 def layer_name(layer: PathLayer) -> str:
@@ -73,6 +74,7 @@ def rows_of(waterfall: Waterfall, group: RequestGroup) -> list[PathRow]:
                     p50_ns=part.times.p50_ns,
                     p99_ns=part.times.p99_ns if part.times.count >= 1000 else None,
                     count=part.times.count,
+                    unknown_ns=part.unknown_ns,
                 )
             )
             start += part.mean_ns
@@ -97,6 +99,25 @@ def missing_lines(missing: NotFollowed) -> list[str]:
     """What is not in the figures, each reason with its number."""
     numbers = missing.model_dump()
     return [text.format(_many(numbers[key], "request")) for key, text in _REASONS if numbers[key]]
+
+
+def clock_lines(waterfall: Waterfall) -> list[str]:
+    """What two clocks leave open; nothing on one clock."""
+    c = waterfall.clock
+    if c is None:
+        return []
+    to, back = (units.count(n) for n in c.messages)
+    ahead = f"{units.duration(abs(c.offset_ns))} {'ahead' if c.offset_ns >= 0 else 'behind'}"
+    bound = units.duration(c.bound_ns)
+    said = (
+        f"the server's clock is {ahead}, ±{bound}, and gains {c.rate_ppm:.1f} ±{c.rate_bound_ppm:.1f} ppm, from {to} "
+        f"messages to the server and {back} from it"
+    )
+    if not c.exchanges:
+        return [said]
+    there, home = units.duration(c.there_ns), units.duration(c.back_ns)
+    ways = f"of the wire {there} ±{bound} are on the way to the server and {home} ±{bound} on the way back; together they "
+    return [said, ways + "are known as well as the times of the other layers"]
 
 
 def total_words(group: RequestGroup) -> str:

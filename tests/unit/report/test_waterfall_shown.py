@@ -69,7 +69,7 @@ def test_the_page_has_the_picture_the_table_and_nothing_that_is_run(tmp_path: Pa
     assert html.count("<svg") == 2
     assert "loop0 · service" in html and "2 requests at the device that no system call made" in html
     assert "\x1b" not in html and "<script src" not in html
-    assert f"exchange,read,loop0,service,500000.0,0.5,500000,500000,{COUNT}" in html
+    assert f"exchange,read,loop0,service,500000.0,0.0,0.5,500000,500000,{COUNT}" in html
 
 
 def events(tmp_path: Path) -> list[dict[str, Any]]:

@@ -10,7 +10,9 @@ use crate::side::{Times, times};
 use super::Traced;
 use super::blocks::Blocks;
 use super::calls::{Calls, Deed, Way};
-use super::tree::{Layer, Node, Part, Segment, Tree};
+use super::clocks::ClockFigures;
+use super::join::is_second;
+use super::tree::{Kind, Layer, Node, Part, Segment, Tree};
 use super::wire::{Exchange, Untold};
 
 /// Requests that are kept whole: so many, evenly over the window, and the slowest.
@@ -57,6 +59,8 @@ pub struct PartFigures {
     pub part: Part,
     /// See above.
     pub mean_ns: f64,
+    /// By how much the mean may be off because two clocks run at different rates; 0 on one clock.
+    pub unknown_ns: f64,
     /// Of the requests that spent time there.
     pub times: Times,
 }
@@ -115,6 +119,52 @@ pub struct Waterfall {
     pub missing: Missing,
     /// Events beside the block layer's.
     pub marks: u64,
+    /// How the server's clock stands to the client's, where they are two.
+    pub clock: Option<Clocks>,
+}
+
+/// Two clocks, and the time on the wire in each direction, which they leave open by their bound.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Clocks {
+    /// The server's.
+    #[serde(flatten)]
+    pub figures: ClockFigures,
+    /// Exchanges between both machines.
+    pub exchanges: u64,
+    /// Mean time on the wire to the server; give or take the bound.
+    pub there_ns: f64,
+    /// And back; what one direction has more, the other has less.
+    pub back_ns: f64,
+}
+
+/// What the clocks leave open in each part: those of the server's machine run on its clock, and what they have more, the
+/// wire has less.
+fn leave_open(groups: &mut [Group], layers: &[Layer], rate_bound_ppm: f64) {
+    for group in groups.iter_mut().filter(|g| g.way == Way::Exchange) {
+        let mut sum = 0.0;
+        let theirs = |l: &LayerFigures| !matches!(layers[l.layer].kind, Kind::Client | Kind::Wire | Kind::Far);
+        for layer in group.layers.iter_mut().filter(|l| theirs(l)) {
+            for part in &mut layer.parts {
+                part.unknown_ns = part.mean_ns * rate_bound_ppm / 1e6;
+                sum += part.unknown_ns;
+            }
+        }
+        let wires = group.layers.iter_mut().filter(|l| layers[l.layer].kind == Kind::Wire);
+        wires.flat_map(|l| &mut l.parts).for_each(|part| part.unknown_ns = sum);
+    }
+}
+
+fn clocks(traced: &Traced<'_>, exchanges: &[Exchange]) -> Option<Clocks> {
+    let (clock, window) = traced.clock?;
+    let (mut there, mut back, mut count) = (0.0, 0.0, 0);
+    for e in exchanges.iter().filter(|e| e.server.is_some_and(|(tid, _)| is_second(tid)) && !is_second(e.client)) {
+        there += (e.arrived_ns - e.asked_ns) as f64;
+        back += (e.returned_ns - e.answered_ns) as f64;
+        count += 1;
+    }
+    let mean = |sum: f64| if count == 0 { 0.0 } else { sum / count as f64 };
+    let figures = clock.figures(window);
+    Some(Clocks { figures, exchanges: count, there_ns: mean(there), back_ns: mean(back) })
 }
 
 #[derive(Default)]
@@ -218,8 +268,13 @@ pub fn sum(
     for sample in &mut samples {
         sample.group = ranked.iter().position(|g| *g == sample.group).unwrap_or(0);
     }
-    let told = ranked.iter().filter_map(|g| figures(order[*g], &groups[*g], &tree.layers)).collect();
-    Waterfall { layers: tree.layers, groups: told, samples, missing, marks: traced.marks.len() as u64 }
+    let told = ranked.iter().filter_map(|g| figures(order[*g], &groups[*g], &tree.layers));
+    let mut told: Vec<Group> = told.collect();
+    let clock = clocks(traced, exchanges);
+    if let Some(clock) = &clock {
+        leave_open(&mut told, &tree.layers, clock.figures.rate_bound_ppm);
+    }
+    Waterfall { layers: tree.layers, groups: told, samples, missing, marks: traced.marks.len() as u64, clock }
 }
 
 fn add(sums: &mut Sums, ns: u64, segments: &[Segment]) {
@@ -241,7 +296,7 @@ fn figures((way, deed): (Way, Deed), sums: &Sums, layers: &[Layer]) -> Option<Gr
     let mut found: Vec<LayerFigures> = Vec::new();
     for (&(layer, part), (histogram, ns)) in &sums.parts {
         let Some(times) = times(histogram) else { continue };
-        let figure = PartFigures { part, mean_ns: *ns as f64 / total.count as f64, times };
+        let figure = PartFigures { part, mean_ns: *ns as f64 / total.count as f64, unknown_ns: 0.0, times };
         match found.iter_mut().find(|l| l.layer == layer) {
             Some(known) => known.parts.push(figure),
             None => found.push(LayerFigures { layer, parts: vec![figure] }),

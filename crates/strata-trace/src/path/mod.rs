@@ -8,6 +8,7 @@ pub mod blocks;
 pub mod calls;
 pub mod clocks;
 pub mod figures;
+pub mod join;
 pub mod owners;
 pub mod people;
 pub mod stream;
@@ -18,9 +19,12 @@ use crate::device::TracedDevice;
 use crate::event::Event;
 use crate::mark::{Mark, What};
 use crate::message::Messages;
+use crate::saved::Way;
+use crate::summary::Source;
 
 use blocks::Blocks;
 use calls::Calls;
+use clocks::Clock;
 use figures::Waterfall;
 use people::People;
 
@@ -40,6 +44,25 @@ pub struct Traced<'a> {
     pub follow: i32,
     /// When the window began.
     pub began_ns: u64,
+    /// Where a second machine's events are among them ([`join`]): its clock, and the window on that.
+    pub clock: Option<(&'a Clock, (u64, u64))>,
+}
+
+impl<'a> Traced<'a> {
+    /// Of a recording whose events are in time.
+    #[must_use]
+    pub fn of(source: &'a Source, way: &'a Way, began_ns: u64) -> Self {
+        Self {
+            targets: &source.targets,
+            events: &source.events,
+            marks: &way.marks,
+            messages: &way.messages,
+            people: &way.people,
+            follow: way.follow,
+            began_ns,
+            clock: None,
+        }
+    }
 }
 
 /// Follow every request of the window.

@@ -3,6 +3,9 @@
 use super::calls::Calls;
 use super::wire::End;
 
+/// An end, and the recording it was seen in.
+pub(super) type Seen<'a> = (&'a Calls, &'a End);
+
 /// Places are bytes from the beginning; numbers are those of transfers.
 #[derive(Default)]
 pub struct Stream {
@@ -14,13 +17,15 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// From one end to the other.
-    pub(super) fn new(calls: &Calls, from: Option<&End>, to: Option<&End>) -> Self {
-        let sends = moved(calls, from, true);
-        let takes = moved(calls, to, false);
-        let mut sum = 0;
-        let arrived = to.map_or(&[][..], |end| end.arrivals.as_slice()).iter().map(|(at, bytes)| {
-            sum += bytes;
+    /// From one end to the other. `again`: what came again, (behind how many bytes, how many).
+    pub(super) fn new(from: Option<Seen<'_>>, to: Option<Seen<'_>>, again: &[(u64, u64)]) -> Self {
+        let sends = from.map_or_else(Vec::new, |(calls, end)| moved(calls, end, true));
+        let takes = to.map_or_else(Vec::new, |(calls, end)| moved(calls, end, false));
+        let (mut sum, mut come) = (0, 0);
+        let arrived = to.map_or(&[][..], |(_, end)| end.arrivals.as_slice()).iter().map(|(at, bytes)| {
+            let twice = again.iter().find(|(behind, twice)| *behind == come && twice <= bytes);
+            come += bytes;
+            sum += bytes - twice.map_or(0, |(_, twice)| *twice);
             (sum, *at)
         });
         let mut arrivals: Vec<(u64, u64)> = arrived.collect();
@@ -42,14 +47,19 @@ impl Stream {
         self.takes.get(self.takes.partition_point(|(there, _)| *there < end))?.1
     }
 
+    /// Every call that sent, with when the last of its bytes was there.
+    pub(super) fn crossings(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.sends.iter().filter_map(|(end, which)| Some(((*which)?, self.arrived(*end)?)))
+    }
+
     /// When all before a place was there.
     pub(super) fn arrived(&self, end: u64) -> Option<u64> {
         Some(self.arrivals.get(self.arrivals.partition_point(|(there, _)| *there < end))?.1)
     }
 }
 
-fn moved(calls: &Calls, end: Option<&End>, out: bool) -> Vec<(u64, Option<usize>)> {
-    let numbers = end.map_or(&[][..], |e| e.transfers.as_slice()).iter().copied();
+fn moved(calls: &Calls, end: &End, out: bool) -> Vec<(u64, Option<usize>)> {
+    let numbers = end.transfers.iter().copied();
     let own: Vec<usize> = numbers.filter(|n| calls.transfers[*n].out == out).collect();
     let mut sum = 0;
     let mut found: Vec<(u64, Option<usize>)> = Vec::with_capacity(own.len());

@@ -13,6 +13,7 @@ use std::collections::{HashMap, HashSet};
 use crate::message::{Messages, Tagged};
 
 use super::calls::{Arrival, Calls, Deed, Opened, Transfer};
+use super::clocks::Bound;
 use super::stream::Stream;
 
 /// A question and its answer.
@@ -125,7 +126,9 @@ pub fn exchanges(
         read.extend([name, (name.1, name.0)]);
         let own = messages.pairs.iter().filter(|p| (p.client, p.server) == name);
         let client = ask.transfers.first().map_or(0, |t| calls.transfers[*t].tid);
-        let (told, inconsistent) = tagged(calls, ask, answer, own);
+        let again = |name| again(&[messages], name);
+        let (told, inconsistent) =
+            tagged(calls, (ask, answer), own, (&again(name), &again((name.1, name.0))));
         found.extend(told);
         add(client, Untold { inconsistent, unmatched: spoken.unmatched, waiting: spoken.waiting, overlapping: 0 });
     }
@@ -231,15 +234,50 @@ pub(super) fn ends(calls: &Calls) -> Vec<End> {
     sockets.ends
 }
 
+/// What came again from the first end to the second, as any of the readers saw it.
+fn again(read: &[&Messages], (from, to): (u64, u64)) -> Vec<(u64, u64)> {
+    let own = read.iter().flat_map(|m| &m.again).filter(|a| (a.from, a.to) == (from, to));
+    own.map(|a| (a.at, a.bytes)).collect()
+}
+
+/// What the messages between two machines say of the second one's clock, by both connections' ends whose beginning was
+/// seen.
+#[must_use]
+pub fn bounds(here: &Calls, there: &Calls, messages: &[&Messages]) -> Vec<Bound> {
+    let (own, others) = (ends(here), ends(there));
+    let once = |all: &[End], name| all.iter().filter(|e| e.here == name).count() == 1;
+    let mut found = Vec::new();
+    for end in own.iter().filter(|e| e.opened.is_some() && once(&own, e.here)) {
+        let Some(own_name) = end.here else { continue };
+        let name = Some((own_name.1, own_name.0));
+        let Some(other) = others.iter().find(|e| e.here == name && e.opened.is_some()) else { continue };
+        if !once(&others, name) {
+            continue;
+        }
+        let (own, other) = (Some((here, end)), Some((there, other)));
+        let twice = again(messages, own_name);
+        for (which, at_ns) in Stream::new(own, other, &twice).crossings() {
+            let ahead_ns = i128::from(at_ns) - i128::from(here.transfers[which].begin_ns);
+            found.push(Bound { at_ns, ahead_ns, most: true });
+        }
+        let twice = again(messages, (own_name.1, own_name.0));
+        for (which, arrived) in Stream::new(other, own, &twice).crossings() {
+            let at_ns = there.transfers[which].begin_ns;
+            found.push(Bound { at_ns, ahead_ns: i128::from(at_ns) - i128::from(arrived), most: false });
+        }
+    }
+    found
+}
+
 /// The exchanges of a connection whose headers were read, and how many have no certain times.
 fn tagged<'a>(
     calls: &Calls,
-    ask: &End,
-    answer: Option<&End>,
+    (ask, answer): (&End, Option<&End>),
     pairs: impl Iterator<Item = &'a Tagged>,
+    again: (&[(u64, u64)], &[(u64, u64)]),
 ) -> (Vec<Exchange>, u64) {
-    let there = Stream::new(calls, Some(ask), answer);
-    let back = Stream::new(calls, answer, Some(ask));
+    let (ask, other) = (Some((calls, ask)), answer.map(|end| (calls, end)));
+    let (there, back) = (Stream::new(ask, other, again.0), Stream::new(other, ask, again.1));
     let (mut found, mut inconsistent) = (Vec::new(), 0);
     for pair in pairs {
         match exchange_of(calls, pair, &there, &back, answer.is_some()) {

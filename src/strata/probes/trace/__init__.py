@@ -18,6 +18,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -33,13 +34,14 @@ from strata.probes.trace.instance import check, instance
 from strata.probes.trace.nesting import Extents, extents_of
 from strata.schemes import SCHEMES
 
-__all__ = ["HINT", "MAX_EVENTS", "TRACE_MOST", "Window", "check", "extents_of", "read_trace", "recording", "target"]
+__all__ = ["HINT", "MAX_EVENTS", "TRACE_MOST", "ReadTrace", "Window", "check", "extents_of", "read_trace", "recording", "target"]
 
 MAX_EVENTS = 1_000_000
 """48 bytes each."""
 TRACE_MOST = units.GIB
 """Bytes of a trace that is read: the longest window that can be saved, or seven million lines of blkparse."""
 HINT = "give a file of strata trace --save, or the output of blkparse"
+TWO_HINT = "start both traces before the client connects, with strata trace --waterfall --save on both machines"
 _MAGIC = b"strata-trace 1\n"
 _BEGIN_BYTES = 4096
 _HEAD_MOST = 8 * units.MIB
@@ -124,7 +126,7 @@ def recording(
             raise UsageError("cannot save the trace in", str(save), "it already exists", "give a new file") from e
         except (OSError, ValueError) as e:
             why = e.strerror or str(e) if isinstance(e, OSError) else str(e)
-            raise RunFailed("cannot read the trace of", targets[0].name, why) from e
+            raise RunFailed("cannot read the trace of", targets[0].name if targets else "connections", why) from e
         window = Window(trace, ready.absent)
         try:
             yield window
@@ -141,17 +143,41 @@ def _protocols() -> list[dict[str, object]]:
     return [{"name": scheme.name, "rows": [m.row() for m in scheme.messages]} for scheme in spoken]
 
 
-def read_trace(fd: int, path: Path) -> tuple[str, TraceFigures, TraceRecording | None, tuple[str, ...]]:
-    """(form, figures, how it was recorded, notes) of a saved trace or a text of blkparse, open for reading.
+@dataclass(frozen=True)
+class ReadTrace:
+    """What a saved trace holds."""
 
-    Raises `UsageError`.
+    form: str
+    figures: TraceFigures
+    recording: TraceRecording | None
+    notes: tuple[str, ...]
+    waterfall: Waterfall | None
+
+
+def read_trace(
+    fd: int,
+    path: Path,
+    *,
+    waterfall: bool = False,
+    server: tuple[int, Path] | None = None,
+    clock: tuple[int, int] | None = None,
+) -> ReadTrace:
+    """A saved trace or a text of blkparse, open for reading; with ``waterfall`` also that.
+
+    ``server``: a trace that was saved on the server meanwhile; its requests are followed to there. ``clock``: how many ns
+    its clock is said to be ahead, give or take. Raises `UsageError`.
     """
     what = "cannot read the trace"
     _check_head(fd, path)
+    if server is not None:
+        _check_head(*server)
+        what = f"cannot follow requests from {path} to"
+        path = server[1]
     try:
-        text = _core.trace_read(f"/proc/self/fd/{fd}")
+        other = None if server is None else f"/proc/self/fd/{server[0]}"
+        text = _core.trace_read(f"/proc/self/fd/{fd}", waterfall, other, clock)
     except ValueError as e:
-        raise UsageError(what, str(path), str(e), HINT) from e
+        raise UsageError(what, str(path), str(e), HINT if server is None else TWO_HINT) from e
     except OSError as e:
         raise UsageError(what, str(path), (e.strerror or str(e)).lower()) from e
     try:
@@ -159,13 +185,15 @@ def read_trace(fd: int, path: Path) -> tuple[str, TraceFigures, TraceRecording |
         figures = TraceFigures.model_validate(document["figures"])
         known = document["recording"] is not None
         told = TraceRecording.model_validate(document["recording"]) if known else None
+        fallen = document["waterfall"]
+        fall = None if fallen is None else Waterfall.model_validate(fallen)
     except ValidationError as e:
         raise UsageError(
             what, str(path), "its description does not have the form that strata trace writes", HINT
         ) from e
     other = document.get("other_actions", 0)
     notes = (f"{units.count(other)} lines of other actions (plugs, remaps …) were ignored",) if other else ()
-    return document["form"], figures, told, notes
+    return ReadTrace(document["form"], figures, told, notes, fall)
 
 
 def _check_head(fd: int, path: Path) -> None:

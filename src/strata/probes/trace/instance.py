@@ -91,7 +91,7 @@ def instance(targets: Sequence[TraceTarget], buffer_kib: int, path_too: bool = F
 
     It is written down before it is made, so that `strata clean` finds it after a crash. Raises `RunFailed`.
     """
-    root = check(targets[0].name)
+    root = check(targets[0].name if targets else "connections")
     number = next(_count)
     name = f"{instances.PREFIX}{os.getpid()}" + (f"-{number}" if number else "")
     instances.note(name)
