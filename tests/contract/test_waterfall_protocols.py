@@ -99,8 +99,8 @@ def test_every_request_at_depth_finds_its_reply(tmp_path: Path, served, rw: str,
     found = [g for g in fall.groups if g.way is Way.EXCHANGE and g.deed is deed]
     print(served.__name__, rw, completed, [(g.deed, g.total.count) for g in fall.groups], fall.missing)
     assert (fall.missing.overlapping, fall.missing.unmatched, fall.missing.inconsistent) == (0, 0, 0)
-    told = sum(g.total.count for g in found)
-    # What the server did for it may fit two requests at once; it is counted then.
-    assert completed >= IOS and completed - fall.missing.ambiguous <= told <= completed
+    # Which of them the server's I/O belongs to is another question: it works in other threads than it receives in.
+    assert sum(g.total.count for g in found) == completed >= IOS
+    assert fall.missing.undivided == sum(g.total.count for g in fall.groups if g.undivided)
     for sample in fall.samples:
         assert sum(ns for *_, ns in sample.segments) == sample.ns

@@ -375,7 +375,7 @@ fn a_clock_that_their_messages_contradict_is_refused() {
         let (first, second) = both(5_000);
         join(first, second, Some(Stated { offset_ns, bound_ns })).map(|(_, clock)| clock.bound_ns(5_000))
     };
-    assert!(stated(5_010, 20).unwrap() <= 21);
+    assert!(stated(5_010, 20).unwrap() <= 23);
     assert!(stated(6_000, 500).unwrap_err().contains("stated"));
     // Nothing that both saw.
     let (first, mut second) = both(5_000);
@@ -417,14 +417,24 @@ fn only_the_followed_process_and_what_it_starts_is_told() {
 }
 
 #[test]
-fn what_two_servers_turns_could_own_is_told_of_neither() {
+fn what_two_servers_turns_could_own_is_told_of_neither_and_the_server_as_one() {
     let (mut marks, mut events) = exchange(0);
     // Another thread of the same process reads meanwhile, and the process talks to somebody else.
     marks.extend(call(SERVER + 1, Call::Read, true, 400, 900));
     marks.push(mark(500, SERVER + 1, What::Sent, 9, 100));
     events.extend(whole(UPPER, SERVER + 1, 640, [410, 420, 890]));
     let found = fall(events, marks, &targets()[..1]);
-    assert_eq!((found.groups.len(), found.missing.ambiguous), (0, 1));
+    assert_eq!((found.missing.ambiguous, found.missing.undivided, found.groups.len()), (0, 1, 1));
+    assert!(found.groups[0].undivided);
+    assert_eq!(
+        told(&found),
+        [
+            (Kind::Client, Part::Own, 100),
+            (Kind::Wire, Part::Own, 300),
+            (Kind::Server, Part::Queue, 50),
+            (Kind::Server, Part::Service, 850),
+        ]
+    );
 }
 
 #[test]

@@ -77,10 +77,14 @@ class LayerTimes(Value):
 
 
 class RequestGroup(Value):
-    """Requests made in one way that ask for the same; ``layers`` upper before lower."""
+    """Requests made in one way that ask for the same; ``layers`` upper before lower.
+
+    ``undivided``: what their server did below itself may belong to others as well, so it is told as one.
+    """
 
     way: Way
     deed: Deed
+    undivided: bool = False
     total: Times
     layers: tuple[LayerTimes, ...]
 
@@ -109,6 +113,7 @@ class NotFollowed(Value):
     """What was seen and is in no group, by the reason."""
 
     ambiguous: int
+    undivided: int
     overlapping: int
     unmatched: int
     inconsistent: int
@@ -120,7 +125,7 @@ class NotFollowed(Value):
 
     @property
     def requests(self) -> int:
-        """Requests that reached a device or a server and could not be followed."""
+        """Requests that reached a device or a server and could not be followed. Undivided ones are followed to the server."""
         return self.ambiguous + self.overlapping + self.unmatched + self.inconsistent + self.handed_over
 
 

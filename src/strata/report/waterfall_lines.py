@@ -50,7 +50,8 @@ def layer_name(layer: PathLayer) -> str:
 
 def group_name(group: RequestGroup) -> str:
     """``2 000 reads over TCP``."""
-    return f"{_many(group.total.count, _DEEDS[group.deed])} {_WAYS[group.way]}"
+    name = f"{_many(group.total.count, _DEEDS[group.deed])} {_WAYS[group.way]}"
+    return f"{name}, the server undivided" if group.undivided else name
 
 
 def _many(n: int, word: str) -> str:
@@ -86,6 +87,7 @@ _REASONS = (
      "above depth 1 the bytes of a connection do not show which reply belongs to which request"),
     ("unmatched", "{} or replies whose headers were read and whose other half was not found"),
     ("ambiguous", "{} below which an I/O may belong to another request as well"),
+    ("undivided", "{} whose server is told as one, as an I/O below it may belong to another request as well"),
     ("inconsistent", "{} without a matching arrival at the other end"),
     ("handed_over", "{} of io_uring that a worker of the kernel carried out"),
     ("under_way", "{} not completed at the end of the window"),

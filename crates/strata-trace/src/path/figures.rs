@@ -34,6 +34,8 @@ pub struct Known {
 pub struct Missing {
     /// Something below may belong to another request as well.
     pub ambiguous: u64,
+    /// The same below a server: they are in groups of their own, whose server is told as one.
+    pub undivided: u64,
     /// Questions over a connection whose answer came after the next question began.
     pub overlapping: u64,
     /// Questions and replies whose headers were read, and which found no other half.
@@ -81,6 +83,8 @@ pub struct Group {
     pub way: Way,
     /// What they ask.
     pub deed: Deed,
+    /// What their server did below itself may belong to others, so it is told as one.
+    pub undivided: bool,
     /// From their beginning to their end.
     pub total: Times,
     /// Upper before lower.
@@ -233,7 +237,7 @@ pub fn sum(
     let mut missing = Missing { forgotten: blocks.forgotten, ..Missing::default() };
     let roots = roots(traced, calls, blocks, exchanges, known, &mut missing);
     let mut tree = Tree::new(calls, blocks, exchanges, traced.people, traced.targets);
-    let (mut groups, mut order): (Vec<Sums>, Vec<(Way, Deed)>) = (Vec::new(), Vec::new());
+    let (mut groups, mut order): (Vec<Sums>, Vec<Key>) = (Vec::new(), Vec::new());
     let mut keeper = Keeper::default();
     for (node, tid, (begin, end)) in roots {
         let Some(segments) = tree.segments(node) else {
@@ -241,6 +245,7 @@ pub fn sum(
             continue;
         };
         let key = kind_of(node, calls, exchanges);
+        missing.undivided += u64::from(key.2);
         let group = order.iter().position(|k| *k == key).unwrap_or_else(|| {
             order.push(key);
             groups.push(Sums::default());
@@ -291,7 +296,7 @@ fn add(sums: &mut Sums, ns: u64, segments: &[Segment]) {
     }
 }
 
-fn figures((way, deed): (Way, Deed), sums: &Sums, layers: &[Layer]) -> Option<Group> {
+fn figures((way, deed, undivided): Key, sums: &Sums, layers: &[Layer]) -> Option<Group> {
     let total = times(&sums.total)?;
     let mut found: Vec<LayerFigures> = Vec::new();
     for (&(layer, part), (histogram, ns)) in &sums.parts {
@@ -303,14 +308,19 @@ fn figures((way, deed): (Way, Deed), sums: &Sums, layers: &[Layer]) -> Option<Gr
         }
     }
     found.sort_by_key(|l| (layers[l.layer].depth, l.layer));
-    Some(Group { way, deed, total, layers: found })
+    Some(Group { way, deed, undivided, total, layers: found })
 }
 
-fn kind_of(node: Node, calls: &Calls, exchanges: &[Exchange]) -> (Way, Deed) {
+/// What is in one group: made in one way, for the same, and with the server undivided or not.
+type Key = (Way, Deed, bool);
+
+fn kind_of(node: Node, calls: &Calls, exchanges: &[Exchange]) -> Key {
     match node {
-        Node::Request(index) => (calls.requests[index].way, calls.requests[index].deed),
-        Node::Exchange(index) => (Way::Exchange, deed_of(index, calls, exchanges, 0)),
-        Node::Block(_) => (Way::Call, Deed::Other),
+        Node::Request(index) => (calls.requests[index].way, calls.requests[index].deed, false),
+        Node::Exchange(index) => {
+            (Way::Exchange, deed_of(index, calls, exchanges, 0), exchanges[index].ambiguous)
+        }
+        Node::Block(_) => (Way::Call, Deed::Other, false),
     }
 }
 

@@ -47,6 +47,11 @@ impl Stream {
         self.takes.get(self.takes.partition_point(|(there, _)| *there < end))?.1
     }
 
+    /// How many bytes were taken in all.
+    pub(super) fn all_taken(&self) -> u64 {
+        self.takes.last().map_or(0, |(end, _)| *end)
+    }
+
     /// Every call that sent, with when the last of its bytes was there.
     pub(super) fn crossings(&self) -> impl Iterator<Item = (usize, u64)> {
         self.sends.iter().filter_map(|(end, which)| Some(((*which)?, self.arrived(*end)?)))

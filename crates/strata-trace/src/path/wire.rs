@@ -43,7 +43,7 @@ pub struct Exchange {
     pub requests: Vec<usize>,
     /// Questions that the server asked others for it.
     pub exchanges: Vec<usize>,
-    /// What lies in it may belong to another.
+    /// What lies in it may belong to another: the server is told as one.
     pub ambiguous: bool,
     /// It belongs to another itself.
     pub nested: bool,
@@ -127,10 +127,11 @@ pub fn exchanges(
         let own = messages.pairs.iter().filter(|p| (p.client, p.server) == name);
         let client = ask.transfers.first().map_or(0, |t| calls.transfers[*t].tid);
         let again = |name| again(&[messages], name);
-        let (told, inconsistent) =
-            tagged(calls, (ask, answer), own, (&again(name), &again((name.1, name.0))));
+        let (told, mut more) = tagged(calls, (ask, answer), own, (&again(name), &again((name.1, name.0))));
         found.extend(told);
-        add(client, Untold { inconsistent, unmatched: spoken.unmatched, waiting: spoken.waiting, overlapping: 0 });
+        more.unmatched += spoken.unmatched;
+        more.waiting += spoken.waiting;
+        add(client, more);
     }
     for (index, end) in ends.iter().enumerate() {
         let Some((here, there)) = end.here else { continue };
@@ -269,23 +270,25 @@ pub fn bounds(here: &Calls, there: &Calls, messages: &[&Messages]) -> Vec<Bound>
     found
 }
 
-/// The exchanges of a connection whose headers were read, and how many have no certain times.
+/// The exchanges of a connection whose headers were read, and how many have no certain times, or no end.
 fn tagged<'a>(
     calls: &Calls,
     (ask, answer): (&End, Option<&End>),
     pairs: impl Iterator<Item = &'a Tagged>,
     again: (&[(u64, u64)], &[(u64, u64)]),
-) -> (Vec<Exchange>, u64) {
+) -> (Vec<Exchange>, Untold) {
     let (ask, other) = (Some((calls, ask)), answer.map(|end| (calls, end)));
     let (there, back) = (Stream::new(ask, other, again.0), Stream::new(other, ask, again.1));
-    let (mut found, mut inconsistent) = (Vec::new(), 0);
+    let (mut found, mut untold) = (Vec::new(), Untold::default());
     for pair in pairs {
         match exchange_of(calls, pair, &there, &back, answer.is_some()) {
             Some(exchange) if exchange.in_order() => found.push(exchange),
-            _ => inconsistent += 1,
+            // The client left without the reply, or had not got to it.
+            _ if back.all_taken() < pair.answered.1 => untold.waiting += 1,
+            _ => untold.inconsistent += 1,
         }
     }
-    (found, inconsistent)
+    (found, untold)
 }
 
 fn exchange_of(
