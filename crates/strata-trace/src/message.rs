@@ -310,7 +310,8 @@ impl<'a> Reader<'a> {
         }
         let connection = self.connections.get_mut(&key)?;
         let needs = connection.read(segment, self.protocols, &mut self.pairs, self.most);
-        if needs.is_none() && segment.incoming
+        if needs.is_none()
+            && segment.incoming
             && let Some(way) = connection.ways.get_mut(&segment.from)
         {
             way.account(segment);
@@ -447,10 +448,12 @@ impl Connection {
             let header = std::mem::take(&mut way.header);
             let begin = way.next;
             let tag = row.tag.and_then(|t| t.of(&header));
-            let brought = if row.brought { tag.and_then(|t| self.waiting.get(&t)).map(|w| w.brings) } else { Some(0) };
+            let brought =
+                if row.brought { tag.and_then(|t| self.waiting.get(&t)).map(|w| w.brings) } else { Some(0) };
             let length = row.length.iter().try_fold(row.plus, |sum, n| sum.checked_add(n.of(&header)?));
             let whole = length.zip(brought).and_then(|(own, more)| own.checked_add(more));
-            let Some(next) = whole.filter(|n| *n >= row.header as u64).and_then(|n| begin.checked_add(n)) else {
+            let Some(next) = whole.filter(|n| *n >= row.header as u64).and_then(|n| begin.checked_add(n))
+            else {
                 way.restart(end);
                 self.lose();
                 break;

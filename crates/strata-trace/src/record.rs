@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use strata_io::{Awaited, Outcome};
 
+use crate::capture::{Capture, Captured};
 use crate::device::TracedDevice;
 use crate::event::{Decoder, Event};
 use crate::format::Format;
-use crate::capture::{Capture, Captured};
 use crate::mark::{Mark, Marks, What};
 use crate::message::Protocol;
 use crate::page::Layout;

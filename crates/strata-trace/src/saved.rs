@@ -158,7 +158,8 @@ pub fn read(from: &mut impl Read) -> io::Result<Saved> {
             }
             let mut bytes = [0; MARK];
             for _ in 0..path.marks {
-                from.read_exact(&mut bytes).map_err(|_| bad("it was cut short: marks are missing at its end"))?;
+                from.read_exact(&mut bytes)
+                    .map_err(|_| bad("it was cut short: marks are missing at its end"))?;
                 way.marks.push(mark_of(&bytes).ok_or_else(|| bad("a mark of an unknown type"))?);
             }
             let mut bytes = [0; PAIR];
@@ -248,8 +249,15 @@ fn mark_of(bytes: &[u8; MARK]) -> Option<Mark> {
 }
 
 fn pair_record(pair: &Tagged) -> [u8; PAIR] {
-    let numbers =
-        [pair.client, pair.server, pair.asked.0, pair.asked.1, pair.answered.0, pair.answered.1, pair.deed.into()];
+    let numbers = [
+        pair.client,
+        pair.server,
+        pair.asked.0,
+        pair.asked.1,
+        pair.answered.0,
+        pair.answered.1,
+        pair.deed.into(),
+    ];
     numbers.iter().fold(Put([0; PAIR], 0), |put, n: &u64| put.put(&n.to_le_bytes())).0
 }
 

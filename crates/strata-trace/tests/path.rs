@@ -98,7 +98,16 @@ fn fall_with(
     people.put(CLIENT, CLIENT, "app");
     people.put(SERVER, SERVER, "nbdd");
     people.put(SERVER + 1, SERVER, "nbdd");
-    let traced = Traced { targets, events: &events, marks: &marks, messages, people: &people, follow, began_ns: 0, clock: None };
+    let traced = Traced {
+        targets,
+        events: &events,
+        marks: &marks,
+        messages,
+        people: &people,
+        follow,
+        began_ns: 0,
+        clock: None,
+    };
     waterfall(&traced)
 }
 
@@ -252,7 +261,10 @@ fn two_at_once() -> (Vec<Mark>, Vec<Event>) {
 fn two_questions_sent_together_are_not_told_as_one() {
     let (marks, events) = two_at_once();
     let found = fall(events.clone(), marks.clone(), &targets()[..1]);
-    assert_eq!((found.groups.iter().filter(|g| g.way == Way::Exchange).count(), found.missing.overlapping), (0, 0));
+    assert_eq!(
+        (found.groups.iter().filter(|g| g.way == Way::Exchange).count(), found.missing.overlapping),
+        (0, 0)
+    );
     let found = fall_of(CLIENT, events, marks.clone(), &targets()[..1]);
     assert_eq!((found.groups.len(), found.missing.overlapping), (0, 2));
     // Of a server elsewhere not even the replies are told apart, nor those that come later.
@@ -266,7 +278,11 @@ fn two_questions_sent_together_are_not_told_as_one() {
 fn tags(swapped: bool) -> Messages {
     let one = Tagged { client: 100, server: 200, asked: (0, 28), answered: (0, 4112), deed: 1 };
     let (asked, answered) = ([(0, 28), (28, 56)], [(4112, 8224), (0, 4112)]);
-    let pairs = (0..2).map(|n| Tagged { asked: asked[n], answered: answered[if swapped { 1 - n } else { n }], ..one });
+    let pairs = (0..2).map(|n| Tagged {
+        asked: asked[n],
+        answered: answered[if swapped { 1 - n } else { n }],
+        ..one
+    });
     let spoken = Spoken { client: 100, server: 200, unmatched: 5, waiting: 1 };
     Messages { pairs: pairs.collect(), spoken: vec![spoken], again: Vec::new() }
 }
@@ -283,7 +299,10 @@ fn headers_say_which_reply_belongs_to_which_question() {
     let found = fall_with(&tags(false), CLIENT, events.clone(), marks.clone(), &targets()[..1]);
     let (group, missing) = (&found.groups[0], found.missing);
     assert_eq!((group.way, group.deed, group.total.count), (Way::Exchange, Deed::Read, 2));
-    assert_eq!((missing.overlapping, missing.inconsistent, missing.unmatched, missing.under_way), (0, 0, 5, 1));
+    assert_eq!(
+        (missing.overlapping, missing.inconsistent, missing.unmatched, missing.under_way),
+        (0, 0, 5, 1)
+    );
     let mut taken: Vec<(u64, u64)> = found.samples.iter().map(|s| (s.at_ns, s.ns)).collect();
     taken.sort_unstable();
     assert_eq!(taken, [(100, 1300), (120, 840)]);
@@ -321,7 +340,11 @@ fn recording(events: Vec<Event>, marks: Vec<Mark>, messages: Messages, follow: i
         window_ns: Some((ahead, later(2000))),
         whole: true,
     };
-    Saved { source, way: Some(Recorded { marks, messages, people, follow }), recording: serde_json::Value::Null }
+    Saved {
+        source,
+        way: Some(Recorded { marks, messages, people, follow }),
+        recording: serde_json::Value::Null,
+    }
 }
 
 /// `two_at_once` as both machines saw it.

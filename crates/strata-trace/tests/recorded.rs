@@ -3,14 +3,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-use strata_trace::mark::{Call, Mark, What};
-use strata_trace::message::{Messages, Spoken, Tagged};
-use strata_trace::path::people::People;
-use strata_trace::saved::Way;
 use strata_trace::device::TracedDevice;
 use strata_trace::event::{Decoder, EVENTS};
 use strata_trace::format::Format;
+use strata_trace::mark::{Call, Mark, What};
+use strata_trace::message::{Messages, Spoken, Tagged};
 use strata_trace::page::Layout;
+use strata_trace::path::people::People;
+use strata_trace::saved::Way;
 use strata_trace::{Event, Source, saved, summarise};
 
 const LOOP0: u32 = 7 << 20;
@@ -113,7 +113,13 @@ fn text_of_blkparse_gives_the_same_figures_as_the_events_it_was_made_of() {
 fn what_a_waterfall_is_made_of_reads_back_as_it_was() {
     let mut source = recorded();
     source.targets[0].extents = vec![(1, 2, 3)];
-    let calls = [What::Enter(Call::Reap, true), What::Enter(Call::Read, false), What::Exit, What::Opened, What::Forked];
+    let calls = [
+        What::Enter(Call::Reap, true),
+        What::Enter(Call::Read, false),
+        What::Exit,
+        What::Opened,
+        What::Forked,
+    ];
     let marks = calls.into_iter().enumerate().map(|(n, what)| Mark {
         at_ns: u64::MAX - n as u64,
         a: 1 << 63,
@@ -134,7 +140,10 @@ fn what_a_waterfall_is_made_of_reads_back_as_it_was() {
     saved::write(&mut file, &source, Some(&way), &serde_json::Value::Null).unwrap();
     let again = saved::read(&mut file.as_slice()).unwrap();
     let found = again.way.unwrap();
-    assert_eq!((&found.marks, &found.messages.pairs, &found.messages.spoken), (&way.marks, &vec![pair], &vec![spoken]));
+    assert_eq!(
+        (&found.marks, &found.messages.pairs, &found.messages.spoken),
+        (&way.marks, &vec![pair], &vec![spoken])
+    );
     assert_eq!((found.follow, found.people.group(6), found.people.name(6)), (6, 5, "naïve"));
     assert_eq!(again.source.targets[0].extents, [(1, 2, 3)]);
     for length in [file.len() - 1, file.len() - 57] {

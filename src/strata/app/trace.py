@@ -29,7 +29,18 @@ from strata.model.trace import (
     TraceTarget,
     summary_of,
 )
-from strata.probes.trace import HINT, MAX_EVENTS, TRACE_MOST, ReadTrace, Window, check, extents_of, read_trace, recording, target
+from strata.probes.trace import (
+    HINT,
+    MAX_EVENTS,
+    TRACE_MOST,
+    ReadTrace,
+    Window,
+    check,
+    extents_of,
+    read_trace,
+    recording,
+    target,
+)
 
 DEFAULT_S = 5.0
 LONGEST_S = 24 * 3600.0
@@ -157,7 +168,7 @@ def _beside(window: Window, command: Sequence[str]) -> int:
 def read(
     path: Path, *, waterfall: bool = False, server: Path | None = None, clock: tuple[int, int] | None = None
 ) -> TraceResult:
-    """A saved trace, or text in blkparse's form; with ``waterfall`` also that. ``server`` and ``clock`` as in `read_trace`.
+    """A saved trace, or text in blkparse's form; with ``waterfall`` also that. The others are as in `read_trace`.
 
     Raises `UsageError`.
     """
@@ -202,8 +213,10 @@ def _notes(figures: TraceFigures, told: TraceRecording, limit: float | None, max
         notes.append(f"headers of remote protocols could not be read off the wire: {told.wire.absent}")
     if told.wire is not None and told.wire.dropped:
         lost = units.count(told.wire.dropped)
-        notes.append(f"{lost} segments of TCP connections came faster than their headers were read; their requests are "
-                     "not followed")
+        notes.append(
+            f"{lost} segments of TCP connections came faster than their headers were read; their requests are "
+            "not followed"
+        )
     cost = told.reader_share + told.event_share
     if cost > COST_LIMIT:
         notes.append(

@@ -41,7 +41,9 @@ def trace(
     ] = False,
     server: Annotated[
         Path | None,
-        typer.Option(help="With --from: a trace that was saved on the server meanwhile; requests are followed to there."),
+        typer.Option(
+            help="With --from: a trace that was saved on the server meanwhile; requests are followed to there."
+        ),
     ] = None,
     clock: Annotated[
         str | None,
@@ -116,7 +118,9 @@ def _clock(text: str) -> tuple[int, int]:
     digits = offset.removeprefix("-").isdecimal() and bound.isdecimal()
     if not slash or not digits or max(len(offset), len(bound)) > 18:
         why = "it is no OFFSET/BOUND, two whole numbers of ns"
-        raise UsageError("cannot read the clock", text, why, "for example --clock=1500000/40000; strata node list tells both")
+        raise UsageError(
+            "cannot read the clock", text, why, "for example --clock=1500000/40000; strata node list tells both"
+        )
     return int(offset), int(bound)
 
 

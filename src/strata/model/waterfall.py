@@ -125,16 +125,17 @@ class NotFollowed(Value):
 
     @property
     def requests(self) -> int:
-        """Requests that reached a device or a server and could not be followed. Undivided ones are followed to the server."""
+        """Requests that reached a device or a server and could not be followed; undivided ones are, to the server."""
         return self.ambiguous + self.overlapping + self.unmatched + self.inconsistent + self.handed_over
 
 
 class ServerClock(Value):
     """How the clock of a server's machine stands to the client's, as the messages of both directions bound it.
 
-    It is ahead by ``offset_ns`` in the middle of the window, give or take ``bound_ns`` (the most within the window), and
-    gains ``rate_ppm``. ``messages``: to the server and from it. ``there_ns`` and ``back_ns`` are the mean times on the wire
-    of the ``exchanges`` between both machines; each is known to ``bound_ns``, and what one has more, the other has less.
+    It is ahead by ``offset_ns`` in the middle of the window, give or take ``bound_ns`` (the most within the window),
+    and gains ``rate_ppm``. ``messages``: to the server and from it. ``there_ns`` and ``back_ns`` are the mean times on
+    the wire of the ``exchanges`` between both machines; each is known to ``bound_ns``, and what one has more, the other
+    has less.
     """
 
     offset_ns: int

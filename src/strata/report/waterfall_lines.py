@@ -83,7 +83,7 @@ def rows_of(waterfall: Waterfall, group: RequestGroup) -> list[PathRow]:
 
 
 _REASONS = (
-    ("overlapping", "{} sent before the reply to the previous one had arrived, over a protocol whose headers were not read: "
+    ("overlapping", "{} sent before the reply to the previous one had arrived, and without headers that were read: "
      "above depth 1 the bytes of a connection do not show which reply belongs to which request"),
     ("unmatched", "{} or replies whose headers were read and whose other half was not found"),
     ("ambiguous", "{} below which an I/O may belong to another request as well"),
@@ -118,7 +118,9 @@ def clock_lines(waterfall: Waterfall) -> list[str]:
     if not c.exchanges:
         return [said]
     there, home = units.duration(c.there_ns), units.duration(c.back_ns)
-    ways = f"of the wire {there} ±{bound} are on the way to the server and {home} ±{bound} on the way back; together they "
+    ways = (
+        f"of the wire {there} ±{bound} are on the way to the server and {home} ±{bound} on the way back; together they "
+    )
     return [said, ways + "are known as well as the times of the other layers"]
 
 

@@ -6,7 +6,15 @@ from strata import units
 from strata.model.waterfall import SampledRequest, Waterfall
 from strata.report import figures
 from strata.report.text_layout import Paint, clean, field, fit, left, right, wrap
-from strata.report.waterfall_lines import PathRow, clock_lines, group_name, layer_name, missing_lines, rows_of, total_words
+from strata.report.waterfall_lines import (
+    PathRow,
+    clock_lines,
+    group_name,
+    layer_name,
+    missing_lines,
+    rows_of,
+    total_words,
+)
 
 _BAR, _LABEL, _WIDE = "█", 13, 120
 _NAME, _PART, _TIME, _SHARE = 26, 8, 9, 7

@@ -6,7 +6,7 @@ from strata.schemes.declared import Message, Number, Scheme
 
 _TASK = Number(16, 4)
 _LENGTH = (Number(4, 1, scale=4), Number(5, 3, pad=4))
-"""Additional headers in words, and data filled up to words. Digests, which nobody asks for by default, are not in it."""
+"""Additional headers in words, and data filled up to words; without digests, which nobody asks for by default."""
 _COMMAND = ((0, "01", "3f"), (2, "000000"))
 _COMMANDS = {"read": ("28", "88", "a8"), "write": ("2a", "8a", "aa"), "sync": ("35", "91")}
 
@@ -29,7 +29,10 @@ MESSAGES = (
     _kind("part", "25"),
     # The target asks for data: the question goes on.
     _kind("other", "31", task=False),
-    *(_kind("other", code, task=False) for code in ("00", "02", "03", "04", "06", "20", "22", "23", "24", "26", "32", "3f")),
+    *(
+        _kind("other", code, task=False)
+        for code in ("00", "02", "03", "04", "06", "20", "22", "23", "24", "26", "32", "3f")
+    ),
 )
 """By the initiator task tag (RFC 7143)."""
 

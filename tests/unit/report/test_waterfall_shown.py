@@ -71,7 +71,9 @@ def test_two_clocks_say_what_they_leave_open(tmp_path: Path) -> None:
     part = wire.parts[0].model_copy(update={"unknown_ns": 720.0})
     layers = (group.layers[0], wire.model_copy(update={"parts": (part,)}), *group.layers[2:])
     groups = (group.model_copy(update={"layers": layers}),)
-    two = result.model_copy(update={"waterfall": result.waterfall.model_copy(update={"clock": CLOCK, "groups": groups})})
+    two = result.model_copy(
+        update={"waterfall": result.waterfall.model_copy(update={"clock": CLOCK, "groups": groups})}
+    )
     assert two.waterfall is not None
     clock, ways = clock_lines(two.waterfall)
     assert "12.5 ms behind, ±38 µs" in clock and "11.2 ±0.8 ppm" in clock and "4 001 from it" in clock

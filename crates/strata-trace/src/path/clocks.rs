@@ -189,8 +189,10 @@ mod tests {
         let mut all = bounds(5_000_000, 0.0, &[(30_000, 40_000); 50], 1_000_000);
         let at_ns = all[0].at_ns;
         let stated = |offset: i128, bound: i128| {
-            [true, false].map(|most| {
-                Bound { at_ns, ahead_ns: if most { offset + bound } else { offset - bound }, most }
+            [true, false].map(|most| Bound {
+                at_ns,
+                ahead_ns: if most { offset + bound } else { offset - bound },
+                most,
             })
         };
         let alone = Clock::of(&all).unwrap().bound_ns(at_ns);

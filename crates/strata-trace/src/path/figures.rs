@@ -146,7 +146,8 @@ pub struct Clocks {
 fn leave_open(groups: &mut [Group], layers: &[Layer], rate_bound_ppm: f64) {
     for group in groups.iter_mut().filter(|g| g.way == Way::Exchange) {
         let mut sum = 0.0;
-        let theirs = |l: &LayerFigures| !matches!(layers[l.layer].kind, Kind::Client | Kind::Wire | Kind::Far);
+        let theirs =
+            |l: &LayerFigures| !matches!(layers[l.layer].kind, Kind::Client | Kind::Wire | Kind::Far);
         for layer in group.layers.iter_mut().filter(|l| theirs(l)) {
             for part in &mut layer.parts {
                 part.unknown_ns = part.mean_ns * rate_bound_ppm / 1e6;
@@ -161,7 +162,9 @@ fn leave_open(groups: &mut [Group], layers: &[Layer], rate_bound_ppm: f64) {
 fn clocks(traced: &Traced<'_>, exchanges: &[Exchange]) -> Option<Clocks> {
     let (clock, window) = traced.clock?;
     let (mut there, mut back, mut count) = (0.0, 0.0, 0);
-    for e in exchanges.iter().filter(|e| e.server.is_some_and(|(tid, _)| is_second(tid)) && !is_second(e.client)) {
+    for e in
+        exchanges.iter().filter(|e| e.server.is_some_and(|(tid, _)| is_second(tid)) && !is_second(e.client))
+    {
         there += (e.arrived_ns - e.asked_ns) as f64;
         back += (e.returned_ns - e.answered_ns) as f64;
         count += 1;

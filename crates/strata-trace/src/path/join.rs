@@ -46,16 +46,14 @@ pub fn join(first: Saved, second_: Saved, stated: Option<Stated>) -> Result<(Sav
     let (Some(way), Some(theirs)) = (first.way.as_mut(), other.way.as_mut()) else {
         return Err("it holds no waterfall; save it with --waterfall".to_owned());
     };
-    let mut bounds = wire::bounds(
-        &calls_of(&way.marks),
-        &calls_of(&theirs.marks),
-        &[&way.messages, &theirs.messages],
-    );
+    let mut bounds =
+        wire::bounds(&calls_of(&way.marks), &calls_of(&theirs.marks), &[&way.messages, &theirs.messages]);
     if bounds.is_empty() {
         return Err("no connection between both was seen at both ends from its beginning on".to_owned());
     }
     if let Some(stated) = stated {
-        let at_ns = other.source.window_ns.map_or(0, |w| w.0).max(bounds.iter().map(|b| b.at_ns).min().unwrap_or(0));
+        let at_ns =
+            other.source.window_ns.map_or(0, |w| w.0).max(bounds.iter().map(|b| b.at_ns).min().unwrap_or(0));
         let (offset, bound) = (i128::from(stated.offset_ns), i128::from(stated.bound_ns));
         bounds.push(Bound { at_ns, ahead_ns: offset + bound, most: true });
         bounds.push(Bound { at_ns, ahead_ns: offset - bound, most: false });

@@ -291,13 +291,7 @@ fn tagged<'a>(
     (found, untold)
 }
 
-fn exchange_of(
-    calls: &Calls,
-    pair: &Tagged,
-    there: &Stream,
-    back: &Stream,
-    both: bool,
-) -> Option<Exchange> {
+fn exchange_of(calls: &Calls, pair: &Tagged, there: &Stream, back: &Stream, both: bool) -> Option<Exchange> {
     let transfer = |index: usize| &calls.transfers[index];
     let asked = transfer(there.sent(pair.asked.0)?);
     let taken = transfer(back.taken(pair.answered.1)?);

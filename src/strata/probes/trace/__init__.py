@@ -34,7 +34,18 @@ from strata.probes.trace.instance import check, instance
 from strata.probes.trace.nesting import Extents, extents_of
 from strata.schemes import SCHEMES
 
-__all__ = ["HINT", "MAX_EVENTS", "TRACE_MOST", "ReadTrace", "Window", "check", "extents_of", "read_trace", "recording", "target"]
+__all__ = [
+    "HINT",
+    "MAX_EVENTS",
+    "TRACE_MOST",
+    "ReadTrace",
+    "Window",
+    "check",
+    "extents_of",
+    "read_trace",
+    "recording",
+    "target",
+]
 
 MAX_EVENTS = 1_000_000
 """48 bytes each."""
@@ -164,8 +175,8 @@ def read_trace(
 ) -> ReadTrace:
     """A saved trace or a text of blkparse, open for reading; with ``waterfall`` also that.
 
-    ``server``: a trace that was saved on the server meanwhile; its requests are followed to there. ``clock``: how many ns
-    its clock is said to be ahead, give or take. Raises `UsageError`.
+    ``server``: a trace that was saved on the server meanwhile; its requests are followed to there. ``clock``: how many
+    ns its clock is said to be ahead, give or take. Raises `UsageError`.
     """
     what = "cannot read the trace"
     _check_head(fd, path)

@@ -98,8 +98,10 @@ def csv_of(waterfall: Waterfall) -> str:
     rows: list[tuple[Cell, ...]] = []
     for group in waterfall.groups:
         rows += [
-            (group.way.value, group.deed.value, r.name, r.part.value)
-            + (r.mean_ns, r.unknown_ns, r.share, r.p50_ns, r.p99_ns, r.count)
+            (
+                *(group.way.value, group.deed.value, r.name, r.part.value),
+                *(r.mean_ns, r.unknown_ns, r.share, r.p50_ns, r.p99_ns, r.count),
+            )
             for r in rows_of(waterfall, group)
         ]
     return text_of(head, rows)
