@@ -219,9 +219,8 @@ def same_within_the_bound(one: TraceResult, two: TraceResult) -> None:
     """Each part on two clocks is that on one, give or take what is said to be open."""
     fall, other = one.waterfall, two.waterfall
     assert fall is not None and other is not None and other.clock is not None
-    clock, window = other.clock, two.figures.window_ns
-    gained = RATE * window / 2
-    assert abs(clock.offset_ns - AHEAD_NS - gained) <= clock.bound_ns + 1
+    clock, gained = other.clock, RATE * two.figures.window_ns
+    assert AHEAD_NS - clock.bound_ns <= clock.offset_ns <= AHEAD_NS + gained + clock.bound_ns
     assert abs(clock.rate_ppm - RATE * 1e6) <= clock.rate_bound_ppm + 0.1
     assert clock.exchanges == COUNT
 

@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::json;
 use strata_trace::path::Traced;
-use strata_trace::path::join::{Stated, join};
+use strata_trace::path::join::{self, Stated};
 use strata_trace::saved::Saved;
 
 use crate::errors;
@@ -118,19 +118,19 @@ fn read(path: &Path, wanted: bool, server: Option<&Path>, stated: Option<Stated>
     let mut clock = None;
     if let Some(server) = server {
         let other = saved(server)?;
-        let window = other.source.window_ns.unwrap_or_default();
-        let (joined, found) = join(own, other, stated).map_err(bad)?;
-        (own, clock) = (joined, Some((found, window)));
+        let (joined, found) = join::join(own, other, stated).map_err(bad)?;
+        (own, clock) = (joined, Some(found));
     }
     let fallen = match &own.way {
         Some(way) if wanted || server.is_some() => {
             let mut traced = Traced::of(&own.source, way, began);
-            traced.clock = clock.as_ref().map(|(clock, window)| (clock, *window));
+            traced.clock = clock.as_ref();
             Some(strata_trace::path::waterfall(&traced))
         }
         None if wanted => return Err(bad("it holds no waterfall; save it with --waterfall")),
         _ => None,
     };
+    own.source.events.iter_mut().for_each(|e| e.pid = join::own(e.pid));
     let figures = strata_trace::summarise(&mut own.source);
     let (form, recording) = ("strata", own.recording);
     Ok(json!({"form": form, "figures": figures, "recording": recording, "waterfall": fallen}).to_string())

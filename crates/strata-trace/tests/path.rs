@@ -361,11 +361,10 @@ fn both(ahead: u64) -> (Saved, Saved) {
 fn two_recordings_on_two_clocks_are_one_within_the_bound() {
     let ahead = 5_000_000_000_123;
     let (first, second) = both(ahead);
-    let window = second.source.window_ns.unwrap();
     let (joined, clock) = join(first, second, None).unwrap();
     let way = joined.way.as_ref().unwrap();
     let mut traced = Traced::of(&joined.source, way, 0);
-    traced.clock = Some((&clock, window));
+    traced.clock = Some(&clock);
     let found = waterfall(&traced);
     let (mut marks, events) = two_at_once();
     marks.extend(opened());

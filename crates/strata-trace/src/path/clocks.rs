@@ -30,6 +30,7 @@ pub struct Bound {
 pub struct Clock {
     /// Of the server's clock; offsets are relative to `offset_ns`, rates to one.
     from_ns: u64,
+    until_ns: u64,
     offset_ns: i128,
     /// Corners of all that is allowed: (ns ahead of `offset_ns` at `from_ns`, rate).
     corners: Vec<(f64, f64)>,
@@ -39,9 +40,9 @@ pub struct Clock {
 /// The same in figures.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ClockFigures {
-    /// The server's clock is ahead by so much in the middle of the window.
+    /// The server's clock is ahead by so much in the middle between the first message and the last.
     pub offset_ns: i64,
-    /// Give or take, where it is known least within the window.
+    /// Give or take, where it is known least between them.
     pub bound_ns: u64,
     /// It gains so many parts per million, give or take.
     pub rate_ppm: f64,
@@ -82,7 +83,7 @@ impl Clock {
                 return None;
             }
         }
-        Some(Self { from_ns, offset_ns, corners, messages })
+        Some(Self { from_ns, until_ns, offset_ns, corners, messages })
     }
 
     /// The least and the most that the server's clock is ahead, at an instant of its own.
@@ -107,18 +108,18 @@ impl Clock {
         ((high - low) / 2.0).ceil() as u64
     }
 
-    /// For a window of the server's clock.
+    /// From the first message to the last.
     #[must_use]
-    pub fn figures(&self, (begin, end): (u64, u64)) -> ClockFigures {
-        let middle = begin.midpoint(end);
-        let (low, high) = self.range(middle);
+    pub fn figures(&self) -> ClockFigures {
+        let (low, high) = self.range(self.from_ns.midpoint(self.until_ns));
         let rates = self.corners.iter().map(|c| c.1);
         let (slow, fast) =
             rates.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
         ClockFigures {
             offset_ns: i64::try_from(self.offset_ns + f64::midpoint(low, high).round() as i128)
                 .unwrap_or(i64::MAX),
-            bound_ns: self.bound_ns(begin).max(self.bound_ns(end)),
+            // What is allowed is widest at one of the ends.
+            bound_ns: self.bound_ns(self.from_ns).max(self.bound_ns(self.until_ns)),
             rate_ppm: f64::midpoint(slow, fast) * 1e6,
             rate_bound_ppm: (fast - slow) / 2.0 * 1e6,
             messages: self.messages,
@@ -223,7 +224,7 @@ mod tests {
                 prop_assert!(clock.here(pair[0].at_ns) + 2 >= asked);
                 prop_assert!(clock.here(pair[1].at_ns) <= answered + u64::from(trips[n].1) + 2);
             }
-            let said = clock.figures((all[0].at_ns, all[all.len() - 1].at_ns));
+            let said = clock.figures();
             prop_assert!((said.rate_ppm - rate * 1e6).abs() <= said.rate_bound_ppm + 0.1);
             let least = trips.iter().map(|t| t.0).min().unwrap() + trips.iter().map(|t| t.1).min().unwrap();
             prop_assert!(clock.bound_ns(all[0].at_ns) * 2 <= 2 + u64::from(trips[0].0 + trips[0].1) + 100_000);

@@ -160,7 +160,7 @@ fn leave_open(groups: &mut [Group], layers: &[Layer], rate_bound_ppm: f64) {
 }
 
 fn clocks(traced: &Traced<'_>, exchanges: &[Exchange]) -> Option<Clocks> {
-    let (clock, window) = traced.clock?;
+    let clock = traced.clock?;
     let (mut there, mut back, mut count) = (0.0, 0.0, 0);
     for e in
         exchanges.iter().filter(|e| e.server.is_some_and(|(tid, _)| is_second(tid)) && !is_second(e.client))
@@ -170,8 +170,7 @@ fn clocks(traced: &Traced<'_>, exchanges: &[Exchange]) -> Option<Clocks> {
         count += 1;
     }
     let mean = |sum: f64| if count == 0 { 0.0 } else { sum / count as f64 };
-    let figures = clock.figures(window);
-    Some(Clocks { figures, exchanges: count, there_ns: mean(there), back_ns: mean(back) })
+    Some(Clocks { figures: clock.figures(), exchanges: count, there_ns: mean(there), back_ns: mean(back) })
 }
 
 #[derive(Default)]

@@ -30,6 +30,12 @@ pub fn second(tid: i32) -> i32 {
     tid.wrapping_add(THREADS)
 }
 
+/// The number that the thread has on its own machine.
+#[must_use]
+pub fn own(tid: i32) -> i32 {
+    if is_second(tid) { tid - THREADS } else { tid }
+}
+
 /// Whether a thread is the second machine's.
 #[must_use]
 pub fn is_second(tid: i32) -> bool {

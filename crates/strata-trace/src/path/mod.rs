@@ -44,8 +44,8 @@ pub struct Traced<'a> {
     pub follow: i32,
     /// When the window began.
     pub began_ns: u64,
-    /// Where a second machine's events are among them ([`join`]): its clock, and the window on that.
-    pub clock: Option<(&'a Clock, (u64, u64))>,
+    /// Where a second machine's events are among them ([`join`]): its clock.
+    pub clock: Option<&'a Clock>,
 }
 
 impl<'a> Traced<'a> {
