@@ -99,8 +99,8 @@ fn protocols() -> Vec<Protocol> {
 fn read(talk: &Talk, segments: &[(usize, usize, usize)]) -> Messages {
     let protocols = protocols();
     let mut reader = Reader::new(&protocols, 1 << 20);
-    for way in 0..2 {
-        reader.feed(&segment(way, FIRST[way], true, 0, &[]));
+    for (way, first) in FIRST.into_iter().enumerate() {
+        reader.feed(&segment(way, first, true, 0, &[]));
     }
     for &(way, from, to) in segments {
         let seq = FIRST[way].wrapping_add(1).wrapping_add(from as u32);

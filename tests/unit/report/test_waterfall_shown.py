@@ -20,6 +20,7 @@ from strata.report.html import trace as page
 from strata.report.perfetto import perfetto_json
 from strata.report.trace_text import trace_text
 from strata.report.waterfall_lines import clock_lines, missing_lines, rows_of
+from strata.units import count
 
 
 def test_each_row_begins_where_the_one_above_it_ends_and_the_last_ends_with_the_request() -> None:
@@ -76,8 +77,8 @@ def test_two_clocks_say_what_they_leave_open(tmp_path: Path) -> None:
     )
     assert two.waterfall is not None
     clock, ways = clock_lines(two.waterfall)
-    assert "12.5 ms behind, ±38 µs" in clock and "11.2 ±0.8 ppm" in clock and "4 001 from it" in clock
-    assert "60.5 µs ±38 µs" in ways and "58 µs ±38 µs" in ways
+    assert "12.5 ms behind, ±38.0 µs" in clock and "11.2 ±0.8 ppm" in clock and f"{count(4001)} from it" in clock
+    assert "60.5 µs ±38.0 µs" in ways and "58.0 µs ±38.0 µs" in ways
     for width in (80, 120, 200):
         lines = trace_text(two, width).splitlines()
         assert max(cell_len(line) for line in lines) <= width

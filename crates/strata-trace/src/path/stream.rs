@@ -6,6 +6,9 @@ use super::wire::End;
 /// An end, and the recording it was seen in.
 pub(super) type Seen<'a> = (&'a Calls, &'a End);
 
+/// What came again: (behind how many bytes, how many).
+pub(super) type Again = [(u64, u64)];
+
 /// Places are bytes from the beginning; numbers are those of transfers.
 #[derive(Default)]
 pub struct Stream {
@@ -17,8 +20,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// From one end to the other. `again`: what came again, (behind how many bytes, how many).
-    pub(super) fn new(from: Option<Seen<'_>>, to: Option<Seen<'_>>, again: &[(u64, u64)]) -> Self {
+    /// From one end to the other.
+    pub(super) fn new(from: Option<Seen<'_>>, to: Option<Seen<'_>>, again: &Again) -> Self {
         let sends = from.map_or_else(Vec::new, |(calls, end)| moved(calls, end, true));
         let takes = to.map_or_else(Vec::new, |(calls, end)| moved(calls, end, false));
         let (mut sum, mut come) = (0, 0);

@@ -14,7 +14,7 @@ use crate::message::{Messages, Tagged};
 
 use super::calls::{Arrival, Calls, Deed, Opened, Transfer};
 use super::clocks::Bound;
-use super::stream::Stream;
+use super::stream::{Again, Stream};
 
 /// A question and its answer.
 #[derive(Clone, Debug, Default)]
@@ -275,7 +275,7 @@ fn tagged<'a>(
     calls: &Calls,
     (ask, answer): (&End, Option<&End>),
     pairs: impl Iterator<Item = &'a Tagged>,
-    again: (&[(u64, u64)], &[(u64, u64)]),
+    again: (&Again, &Again),
 ) -> (Vec<Exchange>, Untold) {
     let (ask, other) = (Some((calls, ask)), answer.map(|end| (calls, end)));
     let (there, back) = (Stream::new(ask, other, again.0), Stream::new(other, ask, again.1));
