@@ -134,7 +134,7 @@ class ServerClock(Value):
 
     Ahead by ``offset_ns`` in the middle of their talk, give or take ``bound_ns`` (the most within it); it gains
     ``rate_ppm``. ``messages``: to the server and from it. ``there_ns`` and ``back_ns`` are the mean times on the wire
-    of the ``exchanges`` between both machines; each is known to ``bound_ns``, and what one has more, the other has less.
+    of the ``exchanges`` between both; each is known to ``bound_ns``, and what one has more, the other has less.
     """
 
     offset_ns: int
