@@ -6,7 +6,8 @@ Reads    a private instance of the kernel's tracing (``instances/strata-PID`` in
          names of threads (/proc/TID/status), and FIEMAP of a loop device's file.
 Makes    a `TraceResult`: service time, wait, depth, order, reordering, splits, merges, threads; a `Waterfall`.
 Costs    in the kernel 0.17 µs per event on the CPU where it happens, three events for a plain I/O; reading
-         takes its own thread's time, which is measured and part of the result (docs/journal/2026-11-21-trace.md).
+         takes its own thread's time, which is measured and part of the result (docs/journal/2026-11-21-trace.md); so
+         does the thread that reads headers.
 Needs    root, a mounted tracefs (Linux 4.1), the kernel's block events (CONFIG_BLK_DEV_IO_TRACE).
 Blind to I/O that never reaches the block layer (page cache, network file systems); who asked, where a file system
          writes later by a thread of its own; time above the block layer (a cgroup's throttle).
