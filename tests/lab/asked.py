@@ -1,7 +1,7 @@
-"""A client that asks and a server that reads a device for it, both slow where told: `python asked.py serve|ask|read …`.
+"""A client that asks and a server that reads a device for it, both slow where told: `python asked.py serve|ask|…`.
 
 A question is two numbers, offset and length; the answer is so many bytes. The client says how long each took by its
-own clock, which is what a trace of them is held against.
+own clock, which is what a trace of them is held against. ``nbd`` asks an NBD server, several questions at once.
 """
 
 from __future__ import annotations
@@ -65,11 +65,44 @@ def read(device: str, count: int) -> None:
     print(json.dumps(took))
 
 
+_HELLO = struct.Struct(">8s8sH")
+_ASKED, _ANSWERED = struct.Struct(">IHHQQI"), struct.Struct(">IIQ")
+
+
+def nbd(address: str, port: int, count: int, depth: int, think_s: float) -> None:
+    """``count`` reads, ``depth`` of them at once over one connection; prints how long each took, in ns, as they were
+    sent. They are sent together while there is room, and one thread takes the replies in whichever order they come."""
+    began, took = [0] * count, [0] * count
+    with socket.create_connection((address, port), 30) as server:
+        server.settimeout(None)
+        server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _HELLO.unpack(server.recv(_HELLO.size, socket.MSG_WAITALL))
+        # Fixed newstyle without zeroes; the default export by its empty name.
+        server.sendall(struct.pack(">I8sII", 3, b"IHAVEOPT", 1, 0))
+        server.recv(10, socket.MSG_WAITALL)
+        sent = done = 0
+        while done < count:
+            while sent < count and sent - done < depth:
+                began[sent] = time.monotonic_ns()
+                server.send(_ASKED.pack(0x25609513, 0, 0, sent, sent * BLOCK, BLOCK))
+                sent += 1
+            if think_s:
+                time.sleep(think_s)
+            magic, error, cookie = _ANSWERED.unpack(server.recv(_ANSWERED.size, socket.MSG_WAITALL))
+            assert (magic, error) == (0x67446698, 0)
+            server.recv(BLOCK, socket.MSG_WAITALL)
+            took[cookie] = time.monotonic_ns() - began[cookie]
+            done += 1
+    print(json.dumps(took))
+
+
 if __name__ == "__main__":
     what, *words = sys.argv[1:]
     if what == "serve":
         serve(words[0], int(words[1]), words[2], float(words[3]))
     elif what == "ask":
         ask(words[0], int(words[1]), int(words[2]), float(words[3]))
+    elif what == "nbd":
+        nbd(words[0], int(words[1]), int(words[2]), int(words[3]), float(words[4]))
     else:
         read(words[0], int(words[1]))

@@ -19,10 +19,11 @@ from commands import STRATA
 from loops import MIB, loop, mounted, need, need_root, run
 from test_disk_part import disk
 from tracing import with_tracefs
+from two_clocks import Recording
 
 from strata.host.process import Child
 from strata.model.trace import TraceResult
-from strata.model.waterfall import Deed, PathKind, Way
+from strata.model.waterfall import Deed, PartKind, PartTimes, PathKind, Waterfall, Way
 from strata_lab.parts.disk import DiskControl
 from strata_lab.parts.hop import HopControl
 
@@ -58,6 +59,23 @@ class Path_:
                 yield
             finally:
                 process.kill()
+
+    @contextmanager
+    def nbd_server(self, think_s: float = 0.0) -> Iterator[None]:
+        """nbdkit over the device, one thread for each question."""
+        words = [*self.inside("b"), need("nbdkit"), "-f", "-r", "-i", SERVER, "-p", str(PORT), "--filter=delay"]
+        words += ["file", self.device, "cache=none", "fadvise=random", f"rdelay={round(1000 * think_s)}ms"]
+        with subprocess.Popen(words) as process:
+            try:
+                at = [*self.inside("b"), "sh", "-c", f"until ss -Hltn | grep -q :{PORT}; do sleep 0.05; done"]
+                subprocess.run(at, check=True, timeout=30)
+                yield
+            finally:
+                process.kill()
+
+    def asked_nbd(self, depth: int, think_s: float = 0.0, *options: str) -> tuple[TraceResult, list[int]]:
+        words = [*self.inside("a"), sys.executable, str(ASKED), "nbd", SERVER, str(PORT), str(COUNT), str(depth)]
+        return traced(self.device, [*words, str(think_s)], *options)
 
     def asked(self, think_s: float = 0.0, *options: str) -> tuple[TraceResult, list[int]]:
         words = [*self.inside("a"), sys.executable, str(ASKED), "ask", SERVER, str(PORT), str(COUNT), str(think_s)]
@@ -174,3 +192,108 @@ def test_a_file_on_a_file_system_is_followed_through_both_devices(path: Path_, t
     assert (group.way, group.deed, group.total.count) == (Way.CALL, Deed.READ, COUNT)
     assert {layer.kind for layer in fall.layers} >= {PathKind.CALL, PathKind.DEVICE}
     assert median(s.ns for s in fall.samples) == pytest.approx(median(took), rel=0.1)
+
+
+AHEAD_NS, RATE = 7_300_000_000_123, 40e-6
+"""The planted clock of the server: two hours ahead, and it gains 40 µs in a second."""
+
+
+def saved(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """`strata trace --from` of a saved trace."""
+    words = [*STRATA, "trace", "--from", str(path), "--waterfall", "--json", *options]
+    return subprocess.run(words, capture_output=True, text=True, timeout=180, check=False)
+
+
+def apart(whole: Path) -> TraceResult:
+    """The recording as two machines with clocks of their own would have made it, joined again."""
+    client, server = whole.with_suffix(".client"), whole.with_suffix(".server")
+    recording = Recording(whole)
+    recording.write(client, True, PORT, 0, 0.0)
+    recording.write(server, False, PORT, AHEAD_NS, RATE)
+    done = saved(client, "--server", str(server))
+    assert done.returncode == 0, done.stderr
+    return TraceResult.model_validate_json(done.stdout)
+
+
+def same_within_the_bound(one: TraceResult, two: TraceResult) -> None:
+    """Each part on two clocks is that on one, give or take what is said to be open."""
+    fall, other = one.waterfall, two.waterfall
+    assert fall is not None and other is not None and other.clock is not None
+    clock, gained = other.clock, RATE * two.figures.window_ns
+    assert AHEAD_NS - clock.bound_ns <= clock.offset_ns <= AHEAD_NS + gained + clock.bound_ns
+    assert abs(clock.rate_ppm - RATE * 1e6) <= clock.rate_bound_ppm + 0.1
+    assert clock.exchanges == COUNT
+
+    def parts(fall: Waterfall) -> dict[tuple[PathKind, PartKind], PartTimes]:
+        (group,) = [g for g in fall.groups if g.way is Way.EXCHANGE]
+        return {(fall.layers[layer.layer].kind, p.part): p for layer in group.layers for p in layer.parts}
+
+    here, there = parts(fall), parts(other)
+    assert here.keys() == there.keys()
+    # Times are whole ns, and a request has some segments.
+    rounded = 20
+    off = {key: there[key].mean_ns - here[key].mean_ns for key in here}
+    assert all(abs(off[key]) <= there[key].unknown_ns + rounded for key in here), off
+    ways = clock.there_ns + clock.back_ns
+    assert ways == pytest.approx(there[PathKind.WIRE, PartKind.OWN].mean_ns, rel=0.01)
+    for sample in other.samples:
+        assert sum(ns for *_, ns in sample.segments) == sample.ns
+    print(
+        f"  clocks: ±{clock.bound_ns / 1000:.1f} µs, {clock.rate_ppm:.1f} ±{clock.rate_bound_ppm:.1f} ppm, largest "
+        f"difference of a part {max(map(abs, off.values())):.0f} ns"
+    )
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("where", [PathKind.DEVICE, PathKind.WIRE, PathKind.SERVER, PathKind.CLIENT])
+def test_a_delay_is_found_at_its_layer_with_several_requests_on_one_connection(
+    path: Path_, tmp_path: Path, where: PathKind
+) -> None:
+    """By the cookies of NBD: replies come in another order than questions were sent. And the same on two clocks."""
+    save = ["--save", str(tmp_path / "whole.trace")]
+    seconds, depth = PLANTED_MS / 1000, 4
+    with path.nbd_server():
+        plain = layers(path.asked_nbd(depth)[0])
+        if where is PathKind.DEVICE:
+            path.disk.set(svc=300 + round(1000 * PLANTED_MS))
+        if where is PathKind.WIRE:
+            path.hop.set(delay=round(500 * PLANTED_MS))
+        if where is not PathKind.SERVER:
+            result, took = path.asked_nbd(depth, seconds if where is PathKind.CLIENT else 0.0, *save)
+    if where is PathKind.SERVER:
+        with path.nbd_server(seconds):
+            result, took = path.asked_nbd(depth, 0.0, *save)
+    found = layers(result)
+    grown = {kind: found[kind] - plain.get(kind, 0.0) for kind in found}
+    off = sums_to(result, took)
+    print(f"{where.value:>8}: ms before", {k.value: round(v, 3) for k, v in plain.items()})
+    print(f"{where.value:>8}: ms more", {k.value: round(v, 3) for k, v in grown.items()}, f"sum off by {off:.2%}")
+    if where is PathKind.CLIENT:
+        # It takes one reply after each of its sleeps, so the others wait for as many.
+        assert grown[where] > 0.8 * (depth - 1) * PLANTED_MS
+    else:
+        assert grown[where] == pytest.approx(PLANTED_MS, abs=NEAR * PLANTED_MS)
+    assert max(more for kind, more in grown.items() if kind is not where) < NEAR * PLANTED_MS
+    assert off <= 0.02
+    joined = apart(tmp_path / "whole.trace")
+    same_within_the_bound(result, joined)
+    assert sums_to(joined, took) <= 0.02
+
+
+@pytest.mark.peer
+def test_a_clock_that_the_messages_contradict_is_refused(path: Path_, tmp_path: Path) -> None:
+    whole, client, server = (tmp_path / f"{name}.trace" for name in ("whole", "client", "server"))
+    with path.nbd_server():
+        path.asked_nbd(2, 0.0, "--save", str(whole))
+    assert TraceResult.model_validate_json(saved(whole).stdout).waterfall is not None
+    recording = Recording(whole)
+    recording.write(client, True, PORT, 0, 0.0)
+    recording.write(server, False, PORT, AHEAD_NS, 0.0)
+    for stated, fits in ((f"{AHEAD_NS}/50000", True), (f"{AHEAD_NS + 20_000_000}/50000", False)):
+        done = saved(client, "--server", str(server), f"--clock={stated}")
+        assert (done.returncode == 0) == fits, done.stderr
+        assert fits or "contradict the clock that was stated" in done.stderr
+    # Set by 5 ms within the window.
+    recording.write(server, False, PORT, AHEAD_NS, 0.0, step_ns=5_000_000)
+    done = saved(client, "--server", str(server))
+    assert done.returncode != 0 and "no steady clock" in done.stderr

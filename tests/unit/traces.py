@@ -34,9 +34,9 @@ def figures(folder: Path, ios: Sequence[Io], **more: object) -> TraceFigures:
     path = folder / "recorded.txt"
     path.write_text(text(ios, **more))  # type: ignore[arg-type]
     with opened(path, "cannot read", TRACE_MOST) as fd:
-        form, found, told, _ = read_trace(fd, path)
-    assert (form, told) == ("blkparse", None)
-    return found
+        found = read_trace(fd, path)
+    assert (found.form, found.recording) == ("blkparse", None)
+    return found.figures
 
 
 def recording(lost: int = 0, records: int = 300, wall_ns: int = 10**9, cpu_ns: int = 10**6) -> TraceRecording:

@@ -8,6 +8,9 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::json;
+use strata_trace::path::Traced;
+use strata_trace::path::join::{self, Stated};
+use strata_trace::saved::Saved;
 
 use crate::errors;
 use crate::run::patient;
@@ -70,30 +73,78 @@ pub fn trace(py: Python<'_>, job_json: &str) -> PyResult<Trace> {
     Ok(Trace { inner })
 }
 
-/// The figures of a saved trace, or of text in blkparse's form, as JSON. `ValueError` where it is neither.
+/// The figures of a saved trace, or of text in blkparse's form, as JSON; with `waterfall` also that. `server`: a trace that
+/// was saved on the server meanwhile, whose clock may be stated as (ns ahead, give or take). `ValueError` where a file is
+/// neither, or both do not fit each other.
 #[pyfunction]
-pub fn trace_read(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-    errors::detached(py, || read(&path))?.map_err(|e| raised(&e))
+#[pyo3(signature = (path, waterfall=false, server=None, stated=None))]
+pub fn trace_read(
+    py: Python<'_>,
+    path: PathBuf,
+    waterfall: bool,
+    server: Option<PathBuf>,
+    stated: Option<(i64, u64)>,
+) -> PyResult<String> {
+    let stated = stated.map(|(offset_ns, bound_ns)| Stated { offset_ns, bound_ns });
+    errors::detached(py, || read(&path, waterfall, server.as_deref(), stated))?.map_err(|e| raised(&e))
 }
 
-fn read(path: &Path) -> io::Result<String> {
+fn bad(why: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why.into())
+}
+
+fn saved(path: &Path) -> io::Result<Saved> {
+    let saved = strata_trace::saved::read(&mut BufReader::new(File::open(path)?));
+    let mut saved = saved.map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
+    saved.source.events.sort_by_key(|e| e.at_ns);
+    Ok(saved)
+}
+
+fn read(path: &Path, wanted: bool, server: Option<&Path>, stated: Option<Stated>) -> io::Result<String> {
     let mut file = File::open(path)?;
     let mut begin = Vec::new();
     Read::by_ref(&mut file).take(64).read_to_end(&mut begin)?;
     let mut whole = begin.as_slice().chain(BufReader::new(file));
-    if strata_trace::saved::is_ours(&begin) {
-        let (mut source, recording) = strata_trace::saved::read(&mut whole)?;
-        let figures = strata_trace::summarise(&mut source);
-        return Ok(json!({"form": "strata", "figures": figures, "recording": recording}).to_string());
+    if !strata_trace::saved::is_ours(&begin) {
+        return if wanted || server.is_some() {
+            Err(bad("only a trace that was saved with --waterfall holds one"))
+        } else {
+            text(&mut whole)
+        };
     }
+    let mut own = strata_trace::saved::read(&mut whole)?;
+    own.source.events.sort_by_key(|e| e.at_ns);
+    let began = own.recording["began_ns"].as_u64().unwrap_or(0);
+    let mut clock = None;
+    if let Some(server) = server {
+        let other = saved(server)?;
+        let (joined, found) = join::join(own, other, stated).map_err(bad)?;
+        (own, clock) = (joined, Some(found));
+    }
+    let fallen = match &own.way {
+        Some(way) if wanted || server.is_some() => {
+            let mut traced = Traced::of(&own.source, way, began);
+            traced.clock = clock.as_ref();
+            Some(strata_trace::path::waterfall(&traced))
+        }
+        None if wanted => return Err(bad("it holds no waterfall; save it with --waterfall")),
+        _ => None,
+    };
+    own.source.events.iter_mut().for_each(|e| e.pid = join::own(e.pid));
+    let figures = strata_trace::summarise(&mut own.source);
+    let (form, recording) = ("strata", own.recording);
+    Ok(json!({"form": form, "figures": figures, "recording": recording, "waterfall": fallen}).to_string())
+}
+
+fn text(whole: &mut impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
     whole.take(MOST_TEXT + 1).read_to_end(&mut bytes)?;
-    let bad = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     if bytes.len() as u64 > MOST_TEXT {
         return Err(bad(format!("text of more than {} MiB", MOST_TEXT >> 20)));
     }
     let mut text = strata_trace::blkparse::read(&String::from_utf8_lossy(&bytes)).map_err(bad)?;
     let figures = strata_trace::summarise(&mut text.source);
     let other = text.other_actions;
-    Ok(json!({"form": "blkparse", "figures": figures, "recording": null, "other_actions": other}).to_string())
+    Ok(json!({"form": "blkparse", "figures": figures, "recording": null, "waterfall": null, "other_actions": other})
+        .to_string())
 }

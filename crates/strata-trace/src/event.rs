@@ -131,7 +131,7 @@ struct Places {
 
 /// From records to events, by the kernel's formats.
 pub struct Decoder {
-    id: Field,
+    id: Option<Field>,
     by_id: HashMap<i64, Places>,
     /// Names met so far.
     pub names: Names,
@@ -165,13 +165,12 @@ impl Decoder {
             id = Some(need("common_type")?);
             by_id.insert(i64::from(format.id), places);
         }
-        let id = id.ok_or("no event of the block layer has a format here")?;
         Ok(Self { id, by_id, names: Names::default() })
     }
 
     /// The event of a record; `None` for what is not of the block layer or cut short.
     pub fn decode(&mut self, at_ns: u64, record: &[u8]) -> Option<Event> {
-        let places = self.by_id.get(&self.id.number(record)?)?;
+        let places = self.by_id.get(&self.id.as_ref()?.number(record)?)?;
         let number = |field: &Option<Field>| field.as_ref().and_then(|f| f.number(record)).unwrap_or(0);
         let letters = places.letters.as_ref().and_then(|f| f.text(record)).unwrap_or_default();
         Some(Event {

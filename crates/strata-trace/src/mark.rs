@@ -3,7 +3,6 @@
 //! Addresses of the kernel (a request of io_uring, a socket) are names here and nothing else; none is followed.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::format::{Field, Format};
 
@@ -70,8 +69,10 @@ pub enum What {
     Sent,
     /// `n` bytes came out of one.
     Received,
-    /// A segment with data arrived at one: `b` is a name of its own end, `c` of the other's; `n` its port.
+    /// A segment with `m` bytes of data arrived at one: `b` is a name of its own end, `c` of the other's; `n` its port.
     Arrived,
+    /// A connection of one began; names as above, `m`: 1 where this end asked for it, else 0.
+    Opened,
     /// A socket (`a`) is no more; the next one may have its address.
     Gone,
     /// The thread made another, `n`.
@@ -91,6 +92,8 @@ pub struct Mark {
     pub c: u64,
     /// See [`What`].
     pub n: i32,
+    /// See [`What`].
+    pub m: u32,
     /// The thread that was running.
     pub pid: i32,
     /// What happened.
@@ -99,7 +102,13 @@ pub struct Mark {
 
 /// Peeking leaves the bytes where they are.
 const PEEK: i64 = 2;
-const ENDS: [&str; 5] = ["saddr", "sport", "daddr", "dport", "skaddr"];
+const ENDS: [&str; 6] = ["saddr", "sport", "daddr", "dport", "skaddr", "data_len"];
+const STATES: [&str; 10] =
+    ["newstate", "sport", "dport", "skaddr", "oldstate", "family", "saddr", "daddr", "saddr_v6", "daddr_v6"];
+/// The state of a connection that is there, and of one that was asked for.
+const ESTABLISHED: i64 = 1;
+const ASKED_FOR: i64 = 2;
+const IPV4: i64 = 2;
 
 struct Places {
     what: What,
@@ -139,7 +148,7 @@ impl Marks {
         let places = self.by_id.get(&self.id.as_ref()?.number(record)?)?;
         let number = |index: usize| places.fields.get(index)?.number(record);
         let pid = places.pid.number(record)? as i32;
-        let mut mark = Mark { at_ns, a: 0, b: 0, c: 0, n: 0, pid, what: places.what };
+        let mut mark = Mark { at_ns, a: 0, b: 0, c: 0, n: 0, m: 0, pid, what: places.what };
         match places.what {
             What::Enter(..) | What::Exit => {}
             What::Taken => {
@@ -157,11 +166,26 @@ impl Marks {
             }
             What::Arrived => {
                 let end = |address: usize| {
-                    Some(name_of_end(places.fields.get(address)?.bytes(record)?, number(address + 1)?))
+                    let written = places.fields.get(address)?.bytes(record)?;
+                    Some(end_name(address_in(written), number(address + 1)? as u16))
                 };
                 (mark.b, mark.c) = (end(0)?, end(2)?);
                 mark.n = number(1)? as i32;
                 mark.a = number(4)? as u64;
+                mark.m = number(5)? as u32;
+            }
+            What::Opened => {
+                if number(0)? != ESTABLISHED {
+                    return None;
+                }
+                let first = if number(5)? == IPV4 { 6 } else { 8 };
+                let end = |address: usize, port: usize| {
+                    Some(end_name(places.fields.get(address)?.bytes(record)?, number(port)? as u16))
+                };
+                (mark.b, mark.c) = (end(first, 1)?, end(first + 1, 2)?);
+                mark.n = number(1)? as i32;
+                mark.a = number(3)? as u64;
+                mark.m = u32::from(number(4)? == ASKED_FOR);
             }
             What::Forked => mark.n = number(0)? as i32,
         }
@@ -186,27 +210,34 @@ fn meaning(format: &Format) -> Option<(What, &'static [&'static str])> {
         "sock_send_length" => (What::Sent, &["sk", "ret", "flags"]),
         "sock_recv_length" => (What::Received, &["sk", "ret", "flags"]),
         "tcp_probe" => (What::Arrived, &ENDS),
+        "inet_sock_set_state" => (What::Opened, &STATES),
         "tcp_destroy_sock" => (What::Gone, &["skaddr"]),
         "sched_process_fork" => (What::Forked, &["child_pid"]),
         _ => return None,
     })
 }
 
-/// A name of (address, port), the same for an IPv4 address however the kernel writes it.
-fn name_of_end(address: &[u8], port: i64) -> u64 {
-    let family = address.get(..2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
+/// The address in a `sockaddr`.
+fn address_in(written: &[u8]) -> &[u8] {
+    let family = written.get(..2).map_or(0, |b| i64::from(u16::from_le_bytes([b[0], b[1]])));
     let plain = match family {
-        2 => address.get(4..8),
-        10 => {
-            let long = address.get(8..24);
-            let mapped = long.filter(|l| l[..10].iter().all(|b| *b == 0) && l[10..12] == [0xff, 0xff]);
-            mapped.map_or(long, |l| l.get(12..))
-        }
-        _ => Some(address),
+        IPV4 => written.get(4..8),
+        10 => written.get(8..24),
+        _ => Some(written),
     };
-    let mut hasher = DefaultHasher::new();
-    (plain.unwrap_or_default(), port).hash(&mut hasher);
-    hasher.finish()
+    plain.unwrap_or_default()
+}
+
+/// A name of (address, port), the same for an IPv4 address however the kernel writes it, on every machine.
+#[must_use]
+pub fn end_name(address: &[u8], port: u16) -> u64 {
+    let plain = match address.strip_prefix(&[0; 10]).and_then(|rest| rest.strip_prefix(&[0xff, 0xff])) {
+        Some(short) if address.len() == 16 => short,
+        _ => address,
+    };
+    // FNV-1a: two machines of other versions have to come to the same.
+    let bytes = plain.iter().copied().chain(port.to_be_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -277,6 +308,31 @@ mod tests {
         assert_eq!((client.b, client.c), (server.c, server.b));
         assert_ne!(client.b, client.c);
         assert_eq!((client.n, server.n), (40000, 445));
+    }
+
+    #[test]
+    fn a_connection_that_begins_says_who_asked_for_it() {
+        let formats = formats();
+        let marks = Marks::new(&formats).unwrap();
+        let format = one(&formats, "inet_sock_set_state");
+        let record = |family: u16, old: i32, new: i32| {
+            let mapped = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1];
+            let values: [(&str, &[u8]); 8] = [
+                ("family", &family.to_le_bytes()),
+                ("oldstate", &old.to_le_bytes()),
+                ("newstate", &new.to_le_bytes()),
+                ("saddr", &[10, 0, 0, 1]),
+                ("saddr_v6", &mapped),
+                ("sport", &445u16.to_le_bytes()),
+                ("daddr", &[10, 0, 0, 2]),
+                ("skaddr", &[9, 0, 0, 0, 0, 0, 0, 0]),
+            ];
+            marks.decode(5, &put(format, &values))
+        };
+        let (asked, waited) = (record(2, 2, 1).unwrap(), record(10, 3, 1).unwrap());
+        assert_eq!((asked.what, asked.a, asked.m, waited.m), (What::Opened, 9, 1, 0));
+        assert_eq!((asked.b, asked.b), (waited.b, end_name(&[10, 0, 0, 1], 445)));
+        assert_eq!(record(2, 1, 8), None);
     }
 
     proptest! {

@@ -16,14 +16,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use strata_io::{Awaited, Outcome};
 
+use crate::capture::{Capture, Captured};
 use crate::device::TracedDevice;
 use crate::event::{Decoder, Event};
 use crate::format::Format;
 use crate::mark::{Mark, Marks, What};
+use crate::message::Protocol;
 use crate::page::Layout;
 use crate::path::people::People;
 use crate::path::{Traced, waterfall};
-use crate::saved;
+use crate::saved::{self, Way};
 use crate::summary::{Source, summarise};
 
 /// From one look at the buffers to the next.
@@ -43,6 +45,9 @@ pub struct RecordSpec {
     /// looked at, and no waterfall is made.
     #[serde(default)]
     pub marks: Vec<String>,
+    /// Protocols whose headers are read off the wire, beside marks.
+    #[serde(default)]
+    pub protocols: Vec<Protocol>,
     /// The devices.
     pub targets: Vec<TracedDevice>,
     /// At most so long.
@@ -106,6 +111,8 @@ pub fn start(job: RecordSpec) -> io::Result<Recording> {
         Some(path) => Some(at(path, File::create_new(path))?),
         None => None,
     };
+    // Without it what it would tell is counted as not followed.
+    let capture = (!job.protocols.is_empty()).then(|| Capture::start(job.protocols.clone(), job.max_events));
     let shared = Arc::new(Shared::default());
     let theirs = Arc::clone(&shared);
     let switch = job.instance.join("tracing_on");
@@ -114,7 +121,7 @@ pub fn start(job: RecordSpec) -> io::Result<Recording> {
         // The buffers are closed before the end is told: an instance that is open cannot be removed.
         let result = catch_unwind(AssertUnwindSafe(|| {
             let mut buffers = buffers;
-            buffers.record(&job, &theirs, save)
+            buffers.record(&job, &theirs, save, capture)
         }));
         let panicked = || Err(io::Error::other("the recorder panicked; please report this"));
         theirs.result.finish(result.unwrap_or_else(|_| panicked()));
@@ -209,7 +216,13 @@ impl Buffers {
         })
     }
 
-    fn record(&mut self, job: &RecordSpec, shared: &Shared, save: Option<File>) -> io::Result<String> {
+    fn record(
+        &mut self,
+        job: &RecordSpec,
+        shared: &Shared,
+        save: Option<File>,
+        capture: Option<io::Result<Capture>>,
+    ) -> io::Result<String> {
         let (begun, begun_ns, cpu) =
             (Instant::now(), clock(libc::CLOCK_MONOTONIC), clock(libc::CLOCK_THREAD_CPUTIME_ID));
         let limit = Duration::try_from_secs_f64(job.seconds).unwrap_or(Duration::MAX);
@@ -236,7 +249,12 @@ impl Buffers {
         let most = job.max_events.saturating_mul(2);
         self.drain(most)?;
         shared.events.store(self.read() as u64, Ordering::Relaxed);
-        let cpu_ns = clock(libc::CLOCK_THREAD_CPUTIME_ID) - cpu;
+        let (captured, no_capture) = match capture {
+            Some(Ok(capture)) => (capture.finish(), None),
+            Some(Err(e)) => (Captured::default(), Some(e.to_string())),
+            None => (Captured::default(), None),
+        };
+        let cpu_ns = clock(libc::CLOCK_THREAD_CPUTIME_ID) - cpu + captured.cpu_ns;
         let losses = Losses { cut: u64::from(self.read() >= most), ..self.losses()? };
         let whole = losses == Losses::default();
         let mut source = Source {
@@ -247,30 +265,31 @@ impl Buffers {
             whole,
         };
         let figures = summarise(&mut source);
-        let fallen = self.mark_decoder.is_some().then(|| {
+        let marks = self.marks.len() as u64;
+        let way = self.mark_decoder.is_some().then(|| {
             self.marks.sort_by_key(|m| m.at_ns);
-            waterfall(&Traced {
-                targets: &source.targets,
-                events: &source.events,
-                marks: &self.marks,
-                people: &self.people,
+            Way {
+                marks: std::mem::take(&mut self.marks),
+                messages: captured.messages,
+                people: std::mem::take(&mut self.people),
                 follow: shared.follow.load(Ordering::Relaxed),
-                began_ns: begun_ns,
-            })
+            }
         });
+        let fallen = way.as_ref().map(|way| waterfall(&Traced::of(&source, way, begun_ns)));
         let recording = json!({
             "ended_by": reason,
             "began_ns": begun_ns,
             "whole": whole,
             "losses": losses,
+            "wire": {"dropped": captured.dropped, "absent": no_capture},
             "recorder": {
                 "cpu_ns": cpu_ns, "wall_ns": ended_ns.saturating_sub(begun_ns),
-                "pages": self.pages, "records": figures.events + self.marks.len() as u64 + self.foreign, "foreign": self.foreign,
+                "pages": self.pages, "records": figures.events + marks + self.foreign, "foreign": self.foreign,
             },
         });
         if let (Some(file), Some(path)) = (save, &job.save) {
             let mut to = BufWriter::new(file);
-            at(path, saved::write(&mut to, &source, &recording).and_then(|()| to.flush()))?;
+            at(path, saved::write(&mut to, &source, way.as_ref(), &recording).and_then(|()| to.flush()))?;
         }
         Ok(json!({"figures": figures, "recording": recording, "waterfall": fallen}).to_string())
     }
@@ -362,7 +381,7 @@ fn own_thread() -> i32 {
     unsafe { libc::gettid() }
 }
 
-fn clock(which: libc::clockid_t) -> u64 {
+pub(crate) fn clock(which: libc::clockid_t) -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes one timespec to a valid address; both clocks always exist.
     unsafe { libc::clock_gettime(which, &raw mut t) };

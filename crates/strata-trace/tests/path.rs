@@ -4,14 +4,18 @@
 
 use proptest::prelude::*;
 use strata_trace::device::TracedDevice;
-use strata_trace::event::{Event, Kind as Block};
+use strata_trace::event::{Event, Kind as Block, Names};
 use strata_trace::flags::Flags;
 use strata_trace::mark::{Call, Mark, What};
+use strata_trace::message::{Again, Messages, Spoken, Tagged};
 use strata_trace::path::calls::{Deed, Way};
 use strata_trace::path::figures::{Group, Waterfall};
+use strata_trace::path::join::{Stated, join};
 use strata_trace::path::people::People;
 use strata_trace::path::tree::{Kind, Part};
 use strata_trace::path::{Traced, waterfall};
+use strata_trace::saved::{Saved, Way as Recorded};
+use strata_trace::summary::Source;
 
 const UPPER: u32 = 7 << 20;
 const LOWER: u32 = 8 << 20;
@@ -41,7 +45,7 @@ fn whole(dev: u32, pid: i32, sector: u64, times: [u64; 3]) -> Vec<Event> {
 }
 
 fn mark(at_ns: u64, pid: i32, what: What, a: u64, n: i32) -> Mark {
-    Mark { at_ns, a, b: 0, c: 0, n, pid, what }
+    Mark { at_ns, a, b: 0, c: 0, n, m: 0, pid, what }
 }
 
 fn call(pid: i32, call: Call, placed: bool, begin: u64, end: u64) -> [Mark; 2] {
@@ -58,7 +62,7 @@ fn transfer(pid: i32, what: What, socket: u64, n: i32, [begin, at, end]: [u64; 3
 /// A segment at the client's socket (1) or the server's (2).
 fn arrival(at_ns: u64, socket: u64) -> Mark {
     let (b, c, n) = if socket == 1 { (100, 200, 40000) } else { (200, 100, 445) };
-    Mark { at_ns, a: socket, b, c, n, pid: 0, what: What::Arrived }
+    Mark { at_ns, a: socket, b, c, n, m: 0, pid: 0, what: What::Arrived }
 }
 
 fn targets() -> Vec<TracedDevice> {
@@ -76,14 +80,34 @@ fn fall(events: Vec<Event>, marks: Vec<Mark>, targets: &[TracedDevice]) -> Water
 }
 
 /// As `fall`, of one process and what it starts.
-fn fall_of(follow: i32, mut events: Vec<Event>, mut marks: Vec<Mark>, targets: &[TracedDevice]) -> Waterfall {
+fn fall_of(follow: i32, events: Vec<Event>, marks: Vec<Mark>, targets: &[TracedDevice]) -> Waterfall {
+    fall_with(&Messages::default(), follow, events, marks, targets)
+}
+
+/// As `fall_of`, with headers of the wire.
+fn fall_with(
+    messages: &Messages,
+    follow: i32,
+    mut events: Vec<Event>,
+    mut marks: Vec<Mark>,
+    targets: &[TracedDevice],
+) -> Waterfall {
     events.sort_by_key(|e| e.at_ns);
     marks.sort_by_key(|m| m.at_ns);
     let mut people = People::default();
     people.put(CLIENT, CLIENT, "app");
     people.put(SERVER, SERVER, "nbdd");
     people.put(SERVER + 1, SERVER, "nbdd");
-    let traced = Traced { targets, events: &events, marks: &marks, people: &people, follow, began_ns: 0 };
+    let traced = Traced {
+        targets,
+        events: &events,
+        marks: &marks,
+        messages,
+        people: &people,
+        follow,
+        began_ns: 0,
+        clock: None,
+    };
     waterfall(&traced)
 }
 
@@ -211,6 +235,186 @@ fn overlapping_questions_are_counted_and_not_told() {
     assert_eq!((found.groups.len(), found.missing.overlapping), (0, 2));
 }
 
+/// Two questions that are sent before any reply, in two calls, and answered in two.
+fn two_at_once() -> (Vec<Mark>, Vec<Event>) {
+    let marks = [
+        transfer(CLIENT, What::Sent, 1, 28, [100, 105, 110]),
+        transfer(CLIENT, What::Sent, 1, 28, [120, 125, 130]),
+        vec![Mark { m: 28, ..arrival(200, 2) }, Mark { m: 28, ..arrival(220, 2) }],
+        transfer(SERVER, What::Received, 2, 28, [50, 250, 255]),
+        transfer(SERVER + 1, What::Received, 2, 28, [256, 260, 265]),
+        call(SERVER, Call::Read, true, 300, 1000).to_vec(),
+        call(SERVER + 1, Call::Read, true, 310, 700).to_vec(),
+        // The second is answered first.
+        transfer(SERVER + 1, What::Sent, 2, 4112, [750, 760, 770]),
+        transfer(SERVER, What::Sent, 2, 4112, [1100, 1150, 1160]),
+        vec![Mark { m: 4112, ..arrival(900, 1) }, Mark { m: 4112, ..arrival(1300, 1) }],
+        transfer(CLIENT, What::Received, 1, 4112, [140, 950, 960]),
+        transfer(CLIENT, What::Received, 1, 4112, [970, 1390, 1400]),
+    ];
+    let mut events = whole(UPPER, SERVER, 0, [310, 350, 950]);
+    events.extend(whole(UPPER, SERVER + 1, 64, [320, 360, 650]));
+    (marks.concat(), events)
+}
+
+#[test]
+fn two_questions_sent_together_are_not_told_as_one() {
+    let (marks, events) = two_at_once();
+    let found = fall(events.clone(), marks.clone(), &targets()[..1]);
+    assert_eq!(
+        (found.groups.iter().filter(|g| g.way == Way::Exchange).count(), found.missing.overlapping),
+        (0, 0)
+    );
+    let found = fall_of(CLIENT, events, marks.clone(), &targets()[..1]);
+    assert_eq!((found.groups.len(), found.missing.overlapping), (0, 2));
+    // Of a server elsewhere not even the replies are told apart, nor those that come later.
+    let (later, _) = exchange(5000);
+    let mine = [marks, later].concat().into_iter().filter(|m| m.pid == CLIENT || m.a == 1).collect();
+    let found = fall_of(CLIENT, Vec::new(), mine, &targets()[..1]);
+    assert_eq!((found.groups.len(), found.missing.overlapping), (0, 3));
+}
+
+/// What the headers of `two_at_once` said.
+fn tags(swapped: bool) -> Messages {
+    let one = Tagged { client: 100, server: 200, asked: (0, 28), answered: (0, 4112), deed: 1 };
+    let (asked, answered) = ([(0, 28), (28, 56)], [(4112, 8224), (0, 4112)]);
+    let pairs = (0..2).map(|n| Tagged {
+        asked: asked[n],
+        answered: answered[if swapped { 1 - n } else { n }],
+        ..one
+    });
+    let spoken = Spoken { client: 100, server: 200, unmatched: 5, waiting: 1 };
+    Messages { pairs: pairs.collect(), spoken: vec![spoken], again: Vec::new() }
+}
+
+/// Both ends of the connection from its beginning.
+fn opened() -> [Mark; 2] {
+    [(1, 1), (2, 0)].map(|(socket, m)| Mark { m, what: What::Opened, ..arrival(10, socket) })
+}
+
+#[test]
+fn headers_say_which_reply_belongs_to_which_question() {
+    let (mut marks, events) = two_at_once();
+    marks.extend(opened());
+    let found = fall_with(&tags(false), CLIENT, events.clone(), marks.clone(), &targets()[..1]);
+    let (group, missing) = (&found.groups[0], found.missing);
+    assert_eq!((group.way, group.deed, group.total.count), (Way::Exchange, Deed::Read, 2));
+    assert_eq!(
+        (missing.overlapping, missing.inconsistent, missing.unmatched, missing.under_way),
+        (0, 0, 5, 1)
+    );
+    let mut taken: Vec<(u64, u64)> = found.samples.iter().map(|s| (s.at_ns, s.ns)).collect();
+    taken.sort_unstable();
+    assert_eq!(taken, [(100, 1300), (120, 840)]);
+    // The device's times are those of each one's own read.
+    let service = |s: &strata_trace::path::figures::Sample| -> u64 {
+        s.segments.iter().filter(|x| x.1 == Part::Service).map(|x| x.3).sum()
+    };
+    assert_eq!(found.samples.iter().map(service).collect::<Vec<_>>(), [600, 290]);
+    // Were they told the other way round, the times would be others.
+    let found = fall_with(&tags(true), CLIENT, events.clone(), marks.clone(), &targets()[..1]);
+    assert_ne!(found.samples.first().map(|s| s.ns), Some(1300));
+    // A byte that came twice: when the others came is not known.
+    marks.push(Mark { m: 28, ..arrival(230, 2) });
+    let found = fall_with(&tags(false), CLIENT, events.clone(), marks.clone(), &targets()[..1]);
+    assert_eq!((found.groups.len(), found.missing.inconsistent), (0, 2));
+    // Unless the wire said which it was.
+    let again = vec![Again { from: 100, to: 200, at: 56, bytes: 28 }];
+    let found = fall_with(&Messages { again, ..tags(false) }, CLIENT, events, marks, &targets()[..1]);
+    assert_eq!((found.groups[0].total.count, found.missing.inconsistent), (2, 0));
+}
+
+/// What a machine recorded, `ahead` of the other's clock.
+fn recording(events: Vec<Event>, marks: Vec<Mark>, messages: Messages, follow: i32, ahead: u64) -> Saved {
+    let mut people = People::default();
+    people.put(CLIENT, CLIENT, "app");
+    people.put(SERVER, SERVER, "nbdd");
+    people.put(SERVER + 1, SERVER, "nbdd");
+    let later = |at: u64| at + ahead;
+    let mut marks: Vec<Mark> = marks.into_iter().map(|m| Mark { at_ns: later(m.at_ns), ..m }).collect();
+    marks.sort_by_key(|m| m.at_ns);
+    let source = Source {
+        targets: targets()[..1].to_vec(),
+        events: events.into_iter().map(|e| Event { at_ns: later(e.at_ns), ..e }).collect(),
+        names: Names::default(),
+        window_ns: Some((ahead, later(2000))),
+        whole: true,
+    };
+    Saved {
+        source,
+        way: Some(Recorded { marks, messages, people, follow }),
+        recording: serde_json::Value::Null,
+    }
+}
+
+/// `two_at_once` as both machines saw it.
+fn both(ahead: u64) -> (Saved, Saved) {
+    let (mut marks, events) = two_at_once();
+    marks.extend(opened());
+    let mine = |m: &Mark| if m.pid == 0 { m.a == 1 } else { m.pid == CLIENT };
+    let (here, there): (Vec<Mark>, Vec<Mark>) = marks.into_iter().partition(mine);
+    let first = recording(Vec::new(), here, tags(false), CLIENT, 0);
+    (first, recording(events, there, Messages::default(), 0, ahead))
+}
+
+#[test]
+fn two_recordings_on_two_clocks_are_one_within_the_bound() {
+    let ahead = 5_000_000_000_123;
+    let (first, second) = both(ahead);
+    let (joined, clock) = join(first, second, None).unwrap();
+    let way = joined.way.as_ref().unwrap();
+    let mut traced = Traced::of(&joined.source, way, 0);
+    traced.clock = Some(&clock);
+    let found = waterfall(&traced);
+    let (mut marks, events) = two_at_once();
+    marks.extend(opened());
+    let one = fall_with(&tags(false), CLIENT, events, marks, &targets()[..1]);
+    let said = found.clock.unwrap();
+    // Sent at 120 and there at 220; sent at 750 and there at 900.
+    assert!(said.figures.bound_ns <= 125 + 2 && said.figures.bound_ns > 0, "{said:?}");
+    let off = said.figures.offset_ns - ahead as i64;
+    assert!(off.unsigned_abs() <= said.figures.bound_ns, "{said:?}");
+    assert_eq!((said.exchanges, found.groups[0].total.count), (2, 2));
+    let by_kind = |fall: &Waterfall| {
+        let mut sums: Vec<(Kind, u64)> = told(fall).into_iter().map(|(kind, _, ns)| (kind, ns)).collect();
+        sums.sort_unstable();
+        sums
+    };
+    // The wire both ways is as exact as on one clock; rounding aside.
+    for (here, there) in by_kind(&found).iter().zip(by_kind(&one)) {
+        assert!(here.0 == there.0 && here.1.abs_diff(there.1) <= 2, "{:?} {:?}", told(&found), told(&one));
+    }
+    let each_way = (said.there_ns - 100.0).abs().max((said.back_ns - 175.0).abs());
+    assert!(each_way <= said.figures.bound_ns as f64 + 2.0, "{said:?}");
+    assert!((said.there_ns + said.back_ns - 275.0).abs() <= 2.0);
+    // The device has one name on both machines.
+    assert!(found.layers.iter().any(|l| l.name == "loop0 (server)"));
+}
+
+#[test]
+fn a_clock_that_their_messages_contradict_is_refused() {
+    let stated = |offset_ns, bound_ns| {
+        let (first, second) = both(5_000);
+        join(first, second, Some(Stated { offset_ns, bound_ns })).map(|(_, clock)| clock.bound_ns(5_000))
+    };
+    assert!(stated(5_010, 20).unwrap() <= 23);
+    assert!(stated(6_000, 500).unwrap_err().contains("stated"));
+    // Nothing that both saw.
+    let (first, mut second) = both(5_000);
+    second.way.as_mut().unwrap().marks.clear();
+    assert!(join(first, second, None).err().unwrap().contains("no connection"));
+    let (first, mut second) = both(5_000);
+    second.way = None;
+    assert!(join(first, second, None).is_err());
+}
+
+#[test]
+fn a_connection_that_was_open_before_the_window_has_no_places() {
+    let (marks, events) = two_at_once();
+    let found = fall_with(&tags(false), CLIENT, events, marks, &targets()[..1]);
+    assert_eq!((found.groups.len(), found.missing.overlapping), (0, 2));
+}
+
 #[test]
 fn a_server_elsewhere_is_one_with_the_wire() {
     let (marks, _) = exchange(0);
@@ -235,14 +439,24 @@ fn only_the_followed_process_and_what_it_starts_is_told() {
 }
 
 #[test]
-fn what_two_servers_turns_could_own_is_told_of_neither() {
+fn what_two_servers_turns_could_own_is_told_of_neither_and_the_server_as_one() {
     let (mut marks, mut events) = exchange(0);
     // Another thread of the same process reads meanwhile, and the process talks to somebody else.
     marks.extend(call(SERVER + 1, Call::Read, true, 400, 900));
     marks.push(mark(500, SERVER + 1, What::Sent, 9, 100));
     events.extend(whole(UPPER, SERVER + 1, 640, [410, 420, 890]));
     let found = fall(events, marks, &targets()[..1]);
-    assert_eq!((found.groups.len(), found.missing.ambiguous), (0, 1));
+    assert_eq!((found.missing.ambiguous, found.missing.undivided, found.groups.len()), (0, 1, 1));
+    assert!(found.groups[0].undivided);
+    assert_eq!(
+        told(&found),
+        [
+            (Kind::Client, Part::Own, 100),
+            (Kind::Wire, Part::Own, 300),
+            (Kind::Server, Part::Queue, 50),
+            (Kind::Server, Part::Service, 850),
+        ]
+    );
 }
 
 #[test]
@@ -319,6 +533,7 @@ fn any_what() -> impl Strategy<Value = What> {
         Just(What::Sent),
         Just(What::Received),
         Just(What::Arrived),
+        Just(What::Opened),
         Just(What::Gone),
         Just(What::Forked),
     ]
@@ -340,7 +555,7 @@ proptest! {
             let (letters, sectors): (&[u8], u32) = [(b"F" as &[u8], 0), (b"FWS", 0)].get(letters).copied().unwrap_or((b"R", 8));
             Event { flags: Flags::parse(letters), sectors, ..event }
         });
-        let marks = marks.into_iter().map(|(at, a, b, c, n, pid, what)| Mark { at_ns: at + 1, a, b, c, n, pid, what });
+        let marks = marks.into_iter().map(|(at, a, b, c, n, pid, what)| Mark { at_ns: at + 1, a, b, c, n, m: n.unsigned_abs(), pid, what });
         let found = fall(events.collect(), marks.collect(), &targets());
         for sample in &found.samples {
             let mut at = 0;

@@ -6,7 +6,11 @@
 use strata_trace::device::TracedDevice;
 use strata_trace::event::{Decoder, EVENTS};
 use strata_trace::format::Format;
+use strata_trace::mark::{Call, Mark, What};
+use strata_trace::message::{Messages, Spoken, Tagged};
 use strata_trace::page::Layout;
+use strata_trace::path::people::People;
+use strata_trace::saved::Way;
 use strata_trace::{Event, Source, saved, summarise};
 
 const LOOP0: u32 = 7 << 20;
@@ -78,9 +82,11 @@ fn a_saved_trace_reads_back_as_it_was() {
     let source = recorded();
     let note = serde_json::json!({"whole": true});
     let mut file = Vec::new();
-    saved::write(&mut file, &source, &note).unwrap();
-    let (again, said) = saved::read(&mut file.as_slice()).unwrap();
-    assert_eq!((again.events, again.names.all(), said), (source.events, source.names.all(), note));
+    saved::write(&mut file, &source, None, &note).unwrap();
+    let found = saved::read(&mut file.as_slice()).unwrap();
+    let again = found.source;
+    assert_eq!((again.events, again.names.all(), found.recording), (source.events, source.names.all(), note));
+    assert!(found.way.is_none());
     for length in [3, 17, file.len() - 1] {
         assert!(saved::read(&mut &file[..length]).is_err());
     }
@@ -101,4 +107,49 @@ fn text_of_blkparse_gives_the_same_figures_as_the_events_it_was_made_of() {
     assert_eq!(mine.read.issued, theirs.read.issued);
     assert_eq!(mine.write.service, theirs.write.service);
     assert_eq!((mine.splits, &mine.depth, &mine.issuing), (theirs.splits, &theirs.depth, &theirs.issuing));
+}
+
+#[test]
+fn what_a_waterfall_is_made_of_reads_back_as_it_was() {
+    let mut source = recorded();
+    source.targets[0].extents = vec![(1, 2, 3)];
+    let calls = [
+        What::Enter(Call::Reap, true),
+        What::Enter(Call::Read, false),
+        What::Exit,
+        What::Opened,
+        What::Forked,
+    ];
+    let marks = calls.into_iter().enumerate().map(|(n, what)| Mark {
+        at_ns: u64::MAX - n as u64,
+        a: 1 << 63,
+        b: 2,
+        c: 3,
+        n: -4,
+        m: u32::MAX,
+        pid: 6,
+        what,
+    });
+    let pair = Tagged { client: 1, server: 2, asked: (3, 4), answered: (5, 6), deed: 3 };
+    let spoken = Spoken { client: 1, server: 2, unmatched: 7, waiting: 8 };
+    let mut people = People::default();
+    people.put(6, 5, "naïve");
+    let messages = Messages { pairs: vec![pair], spoken: vec![spoken], again: Vec::new() };
+    let way = Way { marks: marks.collect(), messages, people, follow: 6 };
+    let mut file = Vec::new();
+    saved::write(&mut file, &source, Some(&way), &serde_json::Value::Null).unwrap();
+    let again = saved::read(&mut file.as_slice()).unwrap();
+    let found = again.way.unwrap();
+    assert_eq!(
+        (&found.marks, &found.messages.pairs, &found.messages.spoken),
+        (&way.marks, &vec![pair], &vec![spoken])
+    );
+    assert_eq!((found.follow, found.people.group(6), found.people.name(6)), (6, 5, "naïve"));
+    assert_eq!(again.source.targets[0].extents, [(1, 2, 3)]);
+    for length in [file.len() - 1, file.len() - 57] {
+        assert!(saved::read(&mut &file[..length]).is_err());
+    }
+    let kind = file.len() - 56 - 4;
+    file[kind] = 99;
+    assert!(saved::read(&mut file.as_slice()).is_err());
 }

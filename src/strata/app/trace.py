@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from strata import units
@@ -28,10 +29,23 @@ from strata.model.trace import (
     TraceTarget,
     summary_of,
 )
-from strata.probes.trace import HINT, MAX_EVENTS, TRACE_MOST, Window, check, extents_of, read_trace, recording, target
+from strata.probes.trace import (
+    HINT,
+    MAX_EVENTS,
+    TRACE_MOST,
+    ReadTrace,
+    Window,
+    check,
+    extents_of,
+    read_trace,
+    recording,
+    target,
+)
 
 DEFAULT_S = 5.0
 LONGEST_S = 24 * 3600.0
+NO_DEVICE = Path("-")
+"""Stands for no device: only connections are followed."""
 _LOOK_S = 0.1
 
 
@@ -97,17 +111,26 @@ def trace(
 ) -> TraceResult:
     """Record for ``seconds`` (5), or as long as ``command`` runs, and at most ``max_events``.
 
-    With ``waterfall`` also the path of each request: those of ``command``, without one all that reach the devices.
+    With ``waterfall`` also the path of each request: those of ``command``, without one all that reach the devices. A
+    client of other machines may have no device: ``-`` then.
 
     The command's output goes to stderr; it is waited for, also when the window ends before it does. A signal ends
     the window, and what was recorded until then is the result. Raises `StrataError`s.
     """
-    where = local(where)
-    if not where.exists():
-        raise missing(where, "trace")
-    check(str(where))
-    stack = read_stack(where) if where.suffix == ".toml" and where.is_file() else None
-    targets = targets_of(where) if stack is None else targets_of_stack(stack)
+    stack = None
+    if where == NO_DEVICE:
+        if not (waterfall and command):
+            why = "without a device there are only the requests of a command to follow"
+            raise UsageError("cannot trace", str(where), why, "strata trace - --waterfall -- COMMAND")
+        check("connections")
+        targets: tuple[TraceTarget, ...] = ()
+    else:
+        where = local(where)
+        if not where.exists():
+            raise missing(where, "trace")
+        check(str(where))
+        stack = read_stack(where) if where.suffix == ".toml" and where.is_file() else None
+        targets = targets_of(where) if stack is None else targets_of_stack(stack)
     limit = seconds if seconds is not None else (LONGEST_S if command else DEFAULT_S)
     status = None
     extents = {t.name: extents_of(t) for t in targets} if waterfall else None
@@ -142,21 +165,36 @@ def _beside(window: Window, command: Sequence[str]) -> int:
         window.stop()
 
 
-def read(path: Path) -> TraceResult:
-    """A saved trace, or text in blkparse's form. Raises `UsageError`."""
-    with untrusted.opened(path, "cannot read the trace", TRACE_MOST, HINT) as fd:
-        return read_open(fd, path)
+def read(
+    path: Path, *, waterfall: bool = False, server: Path | None = None, clock: tuple[int, int] | None = None
+) -> TraceResult:
+    """A saved trace, or text in blkparse's form; with ``waterfall`` also that. The others are as in `read_trace`.
+
+    Raises `UsageError`.
+    """
+    what = "cannot read the trace"
+    with ExitStack() as opened:
+        fd = opened.enter_context(untrusted.opened(path, what, TRACE_MOST, HINT))
+        other = None
+        if server is not None:
+            other = (opened.enter_context(untrusted.opened(server, what, TRACE_MOST, HINT)), server)
+        return _as_result(read_trace(fd, path, waterfall=waterfall, server=other, clock=clock), path)
 
 
 def read_open(fd: int, path: Path) -> TraceResult:
     """As `read`, of the file ``path`` that is open already."""
-    form, figures, told, notes = read_trace(fd, path)
+    return _as_result(read_trace(fd, path), path)
+
+
+def _as_result(found: ReadTrace, path: Path) -> TraceResult:
+    told = found.recording
     return TraceResult(
         where=str(path),
-        form=form,
-        figures=figures,
+        form=found.form,
+        figures=found.figures,
         recording=told,
-        notes=(*notes, *(() if told is None else _notes(figures, told, None, None))),
+        notes=(*found.notes, *(() if told is None else _notes(found.figures, told, None, None))),
+        waterfall=found.waterfall,
     )
 
 
@@ -171,6 +209,14 @@ def _notes(figures: TraceFigures, told: TraceRecording, limit: float | None, max
     if told.ended_by == "events" and max_events is not None and limit is not None:
         ended = units.duration(told.recorder.wall_ns)
         notes.append(f"the window ended after {ended}, when {units.count(max_events)} events were reached")
+    if told.wire is not None and told.wire.absent is not None:
+        notes.append(f"headers of remote protocols could not be read off the wire: {told.wire.absent}")
+    if told.wire is not None and told.wire.dropped:
+        lost = units.count(told.wire.dropped)
+        notes.append(
+            f"{lost} segments of TCP connections came faster than their headers were read; their requests are "
+            "not followed"
+        )
     cost = told.reader_share + told.event_share
     if cost > COST_LIMIT:
         notes.append(

@@ -154,7 +154,7 @@ EMIT = _emit()
 TRACE = Usages(
     {
         (LIVE,): _names("where command seconds max_events save waterfall perfetto html json"),
-        (SAVED,): _names("from_ json"),
+        (SAVED,): _names("from_ waterfall server clock perfetto html json"),
     }
 )
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 def trace(
     context: typer.Context,
     where: Annotated[
-        Path | None, typer.Argument(help="A block device, a path or a stack file; the devices below it are traced.")
+        Path | None,
+        typer.Argument(
+            help="A block device, a path or a stack file; the devices below it are traced. -: none, only connections."
+        ),
     ] = None,
     command: Annotated[
         list[str] | None, typer.Argument(help="After --: a command to run; the trace ends with it.")
@@ -36,6 +39,16 @@ def trace(
     waterfall: Annotated[
         bool, typer.Option("--waterfall", help="Also follow each request and show how long it spent in each layer.")
     ] = False,
+    server: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --from: a trace that was saved on the server meanwhile; requests are followed to there."
+        ),
+    ] = None,
+    clock: Annotated[
+        str | None,
+        typer.Option(help="With --server: how far its clock was ahead, and the bound, as OFFSET/BOUND in ns; checked."),
+    ] = None,
     perfetto: Annotated[
         Path | None,
         typer.Option(
@@ -54,9 +67,7 @@ def trace(
         )
     tables.TRACE.check(context, tables.SAVED if from_ is not None else tables.LIVE)
     if from_ is not None:
-        from strata.app.trace import read
-
-        return _show(read(from_), json)
+        return _saved(from_, waterfall, server, clock, perfetto, html, json)
     if seconds is not None and not 0 < seconds <= 86_400:
         raise UsageError("cannot trace for", f"{seconds:g} s", "--seconds must be above 0 and at most 86400 (a day)")
     if not 1000 <= max_events <= 20_000_000:
@@ -77,6 +88,40 @@ def trace(
     )
     _write(result, perfetto, html)
     return _show(result, json)
+
+
+def _saved(
+    path: Path,
+    waterfall: bool,
+    server: Path | None,
+    clock: str | None,
+    perfetto: Path | None,
+    html: Path | None,
+    json: bool,
+) -> int:
+    from strata.app.outputs import check_output
+    from strata.app.trace import read
+
+    if clock is not None and server is None:
+        raise UsageError("cannot use", "--clock", "it is about the machine of --server", "give that, too")
+    for output in (perfetto, html):
+        if output is not None:
+            check_output(output)
+    wanted = waterfall or perfetto is not None or html is not None or server is not None
+    result = read(path, waterfall=wanted, server=server, clock=None if clock is None else _clock(clock))
+    _write(result, perfetto, html)
+    return _show(result, json)
+
+
+def _clock(text: str) -> tuple[int, int]:
+    offset, slash, bound = text.partition("/")
+    digits = offset.removeprefix("-").isdecimal() and bound.isdecimal()
+    if not slash or not digits or max(len(offset), len(bound)) > 18:
+        why = "it is no OFFSET/BOUND, two whole numbers of ns"
+        raise UsageError(
+            "cannot read the clock", text, why, "for example --clock=1500000/40000; strata node list tells both"
+        )
+    return int(offset), int(bound)
 
 
 def _write(result: TraceResult, perfetto: Path | None, html: Path | None) -> None:

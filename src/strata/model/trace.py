@@ -230,6 +230,13 @@ class Recorder(Value):
     foreign: int
 
 
+class WireHeaders(Value):
+    """Of the headers of remote protocols: segments that came faster than they were read; why none were read at all."""
+
+    dropped: int
+    absent: str | None
+
+
 class TraceRecording(Value):
     """How the window was recorded. ``ended_by``: time, stopped or events. ``whole``: nothing was lost."""
 
@@ -238,6 +245,7 @@ class TraceRecording(Value):
     whole: bool
     losses: Losses
     recorder: Recorder
+    wire: WireHeaders | None = None
 
     @property
     def reader_share(self) -> float:

@@ -58,10 +58,14 @@ class PathLayer(Value):
 
 
 class PartTimes(Value):
-    """``mean_ns`` is over all requests of the group, so means add up; ``times`` of those that spent time there."""
+    """``mean_ns`` is over all requests of the group, so means add up; ``times`` of those that spent time there.
+
+    ``unknown_ns``: by how much the mean may be off because two clocks run at different rates; 0 on one clock.
+    """
 
     part: PartKind
     mean_ns: float
+    unknown_ns: float = 0.0
     times: Times
 
 
@@ -73,10 +77,14 @@ class LayerTimes(Value):
 
 
 class RequestGroup(Value):
-    """Requests made in one way that ask for the same; ``layers`` upper before lower."""
+    """Requests made in one way that ask for the same; ``layers`` upper before lower.
+
+    ``undivided``: what their server did below itself may belong to others as well, so it is told as one.
+    """
 
     way: Way
     deed: Deed
+    undivided: bool = False
     total: Times
     layers: tuple[LayerTimes, ...]
 
@@ -105,7 +113,9 @@ class NotFollowed(Value):
     """What was seen and is in no group, by the reason."""
 
     ambiguous: int
+    undivided: int
     overlapping: int
+    unmatched: int
     inconsistent: int
     handed_over: int
     under_way: int
@@ -115,18 +125,37 @@ class NotFollowed(Value):
 
     @property
     def requests(self) -> int:
-        """Requests that reached a device or a server and could not be followed."""
-        return self.ambiguous + self.overlapping + self.inconsistent + self.handed_over
+        """Requests that reached a device or a server and could not be followed; undivided ones are, to the server."""
+        return self.ambiguous + self.overlapping + self.unmatched + self.inconsistent + self.handed_over
+
+
+class ServerClock(Value):
+    """How the clock of a server's machine stands to the client's, as the messages of both directions bound it.
+
+    Ahead by ``offset_ns`` in the middle of their talk, give or take ``bound_ns`` (the most within it); it gains
+    ``rate_ppm``. ``messages``: to the server and from it. ``there_ns`` and ``back_ns`` are the mean times on the wire
+    of the ``exchanges`` between both; each is known to ``bound_ns``, and what one has more, the other has less.
+    """
+
+    offset_ns: int
+    bound_ns: int
+    rate_ppm: float
+    rate_bound_ppm: float
+    messages: tuple[int, int]
+    exchanges: int
+    there_ns: float
+    back_ns: float
 
 
 class Waterfall(Value):
-    """The requests of a window. ``marks``: events beside those of the block layer."""
+    """The requests of a window. ``marks``: events beside those of the block layer; ``clock``: of a second machine."""
 
     layers: tuple[PathLayer, ...]
     groups: tuple[RequestGroup, ...]
     samples: tuple[SampledRequest, ...]
     missing: NotFollowed
     marks: int
+    clock: ServerClock | None = None
 
     def typical(self, group: int) -> SampledRequest | None:
         """The kept request of a group that took nearest to its median; None where none was kept."""

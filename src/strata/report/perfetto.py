@@ -34,7 +34,9 @@ def perfetto_json(result: TraceResult) -> str:
         for request, lane in zip(requests, lanes, strict=True):
             events += _request(waterfall, request, pid, lane, began)
     about = {"tool": "strata trace", "where": result.where, "clock": "CLOCK_MONOTONIC", "whole": result.whole}
-    return json.dumps({"traceEvents": events, "displayTimeUnit": "ns", "otherData": about}, indent=1) + "\n"
+    document = {"traceEvents": events, "displayTimeUnit": "ns", "otherData": about}
+    # Perfetto shows an escape as it is written.
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def _named(what: str, pid: int, tid: int, name: str) -> dict[str, Any]:

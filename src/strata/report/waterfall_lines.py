@@ -36,6 +36,7 @@ class PathRow:
     p50_ns: int
     p99_ns: int | None
     count: int
+    unknown_ns: float = 0.0
 
 
 def layer_name(layer: PathLayer) -> str:
@@ -49,7 +50,8 @@ def layer_name(layer: PathLayer) -> str:
 
 def group_name(group: RequestGroup) -> str:
     """``2 000 reads over TCP``."""
-    return f"{_many(group.total.count, _DEEDS[group.deed])} {_WAYS[group.way]}"
+    name = f"{_many(group.total.count, _DEEDS[group.deed])} {_WAYS[group.way]}"
+    return f"{name}, the server undivided" if group.undivided else name
 
 
 def _many(n: int, word: str) -> str:
@@ -73,6 +75,7 @@ def rows_of(waterfall: Waterfall, group: RequestGroup) -> list[PathRow]:
                     p50_ns=part.times.p50_ns,
                     p99_ns=part.times.p99_ns if part.times.count >= 1000 else None,
                     count=part.times.count,
+                    unknown_ns=part.unknown_ns,
                 )
             )
             start += part.mean_ns
@@ -80,9 +83,11 @@ def rows_of(waterfall: Waterfall, group: RequestGroup) -> list[PathRow]:
 
 
 _REASONS = (
-    ("overlapping", "{} sent before the reply to the previous one had arrived: above depth 1 the bytes of a connection "
-     "do not show which reply belongs to which request"),
+    ("overlapping", "{} sent before the reply to the previous one had arrived, and without headers that were read: "
+     "above depth 1 the bytes of a connection do not show which reply belongs to which request"),
+    ("unmatched", "{} or replies whose headers were read and whose other half was not found"),
     ("ambiguous", "{} below which an I/O may belong to another request as well"),
+    ("undivided", "{} whose server is told as one, as an I/O below it may belong to another request as well"),
     ("inconsistent", "{} without a matching arrival at the other end"),
     ("handed_over", "{} of io_uring that a worker of the kernel carried out"),
     ("under_way", "{} not completed at the end of the window"),
@@ -96,6 +101,27 @@ def missing_lines(missing: NotFollowed) -> list[str]:
     """What is not in the figures, each reason with its number."""
     numbers = missing.model_dump()
     return [text.format(_many(numbers[key], "request")) for key, text in _REASONS if numbers[key]]
+
+
+def clock_lines(waterfall: Waterfall) -> list[str]:
+    """What two clocks leave open; nothing on one clock."""
+    c = waterfall.clock
+    if c is None:
+        return []
+    to, back = (units.count(n) for n in c.messages)
+    ahead = f"{units.duration(abs(c.offset_ns))} {'ahead' if c.offset_ns >= 0 else 'behind'}"
+    bound = units.duration(c.bound_ns)
+    said = (
+        f"the server's clock is {ahead}, ±{bound}, and gains {c.rate_ppm:.1f} ±{c.rate_bound_ppm:.1f} ppm, from {to} "
+        f"messages to the server and {back} from it"
+    )
+    if not c.exchanges:
+        return [said]
+    there, home = units.duration(c.there_ns), units.duration(c.back_ns)
+    ways = (
+        f"of the wire {there} ±{bound} are on the way to the server and {home} ±{bound} on the way back; together they "
+    )
+    return [said, ways + "are known as well as the times of the other layers"]
 
 
 def total_words(group: RequestGroup) -> str:

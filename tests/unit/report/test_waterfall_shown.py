@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from waterfalls import COUNT, PARTS, traced, waterfall
 
-from strata.model.waterfall import NotFollowed, PartKind
+from strata.model.waterfall import NotFollowed, PartKind, ServerClock
 from strata.report.html import trace as page
 from strata.report.perfetto import perfetto_json
 from strata.report.trace_text import trace_text
-from strata.report.waterfall_lines import missing_lines, rows_of
+from strata.report.waterfall_lines import clock_lines, missing_lines, rows_of
+from strata.units import count
 
 
 def test_each_row_begins_where_the_one_above_it_ends_and_the_last_ends_with_the_request() -> None:
@@ -56,6 +57,37 @@ def test_every_reason_has_its_words_and_only_those_that_happened() -> None:
         assert line.startswith("7 requests ")
 
 
+CLOCK = ServerClock(
+    offset_ns=-12_500_000, bound_ns=38_000, rate_ppm=11.2, rate_bound_ppm=0.8, messages=(4000, 4001), exchanges=2000,
+    there_ns=60_500.0, back_ns=58_000.0,
+)  # fmt: skip
+
+
+def test_two_clocks_say_what_they_leave_open(tmp_path: Path) -> None:
+    result = traced(tmp_path)
+    assert result.waterfall is not None
+    assert clock_lines(result.waterfall) == []
+    (group,) = result.waterfall.groups
+    wire = group.layers[1]
+    part = wire.parts[0].model_copy(update={"unknown_ns": 720.0})
+    layers = (group.layers[0], wire.model_copy(update={"parts": (part,)}), *group.layers[2:])
+    groups = (group.model_copy(update={"layers": layers}),)
+    two = result.model_copy(
+        update={"waterfall": result.waterfall.model_copy(update={"clock": CLOCK, "groups": groups})}
+    )
+    assert two.waterfall is not None
+    clock, ways = clock_lines(two.waterfall)
+    assert "12.5 ms behind, ±38.0 µs" in clock and "11.2 ±0.8 ppm" in clock and f"{count(4001)} from it" in clock
+    assert "60.5 µs ±38.0 µs" in ways and "58.0 µs ±38.0 µs" in ways
+    for width in (80, 120, 200):
+        lines = trace_text(two, width).splitlines()
+        assert max(cell_len(line) for line in lines) <= width
+        (head,) = [line for line in lines if line.startswith("  layer")]
+        assert "±" in head and any("720 ns" in line and "█" in line for line in lines)
+    html = page.render(two)
+    assert "720 ns" in html and "12.5 ms behind" in html
+
+
 def test_without_a_request_it_says_so(tmp_path: Path) -> None:
     result = traced(tmp_path)
     assert result.waterfall is not None
@@ -69,7 +101,7 @@ def test_the_page_has_the_picture_the_table_and_nothing_that_is_run(tmp_path: Pa
     assert html.count("<svg") == 2
     assert "loop0 · service" in html and "2 requests at the device that no system call made" in html
     assert "\x1b" not in html and "<script src" not in html
-    assert f"exchange,read,loop0,service,500000.0,0.5,500000,500000,{COUNT}" in html
+    assert f"exchange,read,loop0,service,500000.0,0.0,0.5,500000,500000,{COUNT}" in html
 
 
 def events(tmp_path: Path) -> list[dict[str, Any]]:

@@ -97,6 +97,25 @@ pub struct Arrival {
     pub here: u64,
     /// The other one.
     pub there: u64,
+    /// Bytes of data in it.
+    pub bytes: u64,
+}
+
+/// A connection that began.
+#[derive(Clone, Copy, Debug)]
+pub struct Opened {
+    /// When.
+    pub at_ns: u64,
+    /// The socket, its port, and the names of both ends.
+    pub socket: u64,
+    /// Its port.
+    pub port: i32,
+    /// Its own end.
+    pub here: u64,
+    /// The other one.
+    pub there: u64,
+    /// This end asked for the connection.
+    pub asks: bool,
 }
 
 struct Open {
@@ -125,6 +144,8 @@ pub struct Calls {
     pub transfers: Vec<Transfer>,
     /// Every arrival.
     pub arrivals: Vec<Arrival>,
+    /// Every connection that began.
+    pub opened: Vec<Opened>,
     /// Which sockets were no more when.
     pub gone: Vec<(u64, u64)>,
     /// Which thread made which: (maker, made).
@@ -186,6 +207,15 @@ impl Calls {
                 port: mark.n,
                 here: mark.b,
                 there: mark.c,
+                bytes: u64::from(mark.m),
+            }),
+            What::Opened => self.opened.push(Opened {
+                at_ns,
+                socket: mark.a,
+                port: mark.n,
+                here: mark.b,
+                there: mark.c,
+                asks: mark.m == 1,
             }),
             What::Gone => self.gone.push((at_ns, mark.a)),
             What::Forked => self.forks.push((tid, mark.n)),

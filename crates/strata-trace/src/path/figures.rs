@@ -10,7 +10,9 @@ use crate::side::{Times, times};
 use super::Traced;
 use super::blocks::Blocks;
 use super::calls::{Calls, Deed, Way};
-use super::tree::{Layer, Node, Part, Segment, Tree};
+use super::clocks::ClockFigures;
+use super::join::is_second;
+use super::tree::{Kind, Layer, Node, Part, Segment, Tree};
 use super::wire::{Exchange, Untold};
 
 /// Requests that are kept whole: so many, evenly over the window, and the slowest.
@@ -32,8 +34,12 @@ pub struct Known {
 pub struct Missing {
     /// Something below may belong to another request as well.
     pub ambiguous: u64,
+    /// The same below a server: they are in groups of their own, whose server is told as one.
+    pub undivided: u64,
     /// Questions over a connection whose answer came after the next question began.
     pub overlapping: u64,
+    /// Questions and replies whose headers were read, and which found no other half.
+    pub unmatched: u64,
     /// Exchanges without an arrival, or whose times contradict each other.
     pub inconsistent: u64,
     /// Requests of io_uring that a worker of the kernel carried out.
@@ -55,6 +61,8 @@ pub struct PartFigures {
     pub part: Part,
     /// See above.
     pub mean_ns: f64,
+    /// By how much the mean may be off because two clocks run at different rates; 0 on one clock.
+    pub unknown_ns: f64,
     /// Of the requests that spent time there.
     pub times: Times,
 }
@@ -75,6 +83,8 @@ pub struct Group {
     pub way: Way,
     /// What they ask.
     pub deed: Deed,
+    /// What their server did below itself may belong to others, so it is told as one.
+    pub undivided: bool,
     /// From their beginning to their end.
     pub total: Times,
     /// Upper before lower.
@@ -113,6 +123,54 @@ pub struct Waterfall {
     pub missing: Missing,
     /// Events beside the block layer's.
     pub marks: u64,
+    /// How the server's clock stands to the client's, where they are two.
+    pub clock: Option<Clocks>,
+}
+
+/// Two clocks, and the time on the wire in each direction, which they leave open by their bound.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Clocks {
+    /// The server's.
+    #[serde(flatten)]
+    pub figures: ClockFigures,
+    /// Exchanges between both machines.
+    pub exchanges: u64,
+    /// Mean time on the wire to the server; give or take the bound.
+    pub there_ns: f64,
+    /// And back; what one direction has more, the other has less.
+    pub back_ns: f64,
+}
+
+/// What the clocks leave open in each part: those of the server's machine run on its clock, and what they have more, the
+/// wire has less.
+fn leave_open(groups: &mut [Group], layers: &[Layer], rate_bound_ppm: f64) {
+    for group in groups.iter_mut().filter(|g| g.way == Way::Exchange) {
+        let mut sum = 0.0;
+        let theirs =
+            |l: &LayerFigures| !matches!(layers[l.layer].kind, Kind::Client | Kind::Wire | Kind::Far);
+        for layer in group.layers.iter_mut().filter(|l| theirs(l)) {
+            for part in &mut layer.parts {
+                part.unknown_ns = part.mean_ns * rate_bound_ppm / 1e6;
+                sum += part.unknown_ns;
+            }
+        }
+        let wires = group.layers.iter_mut().filter(|l| layers[l.layer].kind == Kind::Wire);
+        wires.flat_map(|l| &mut l.parts).for_each(|part| part.unknown_ns = sum);
+    }
+}
+
+fn clocks(traced: &Traced<'_>, exchanges: &[Exchange]) -> Option<Clocks> {
+    let clock = traced.clock?;
+    let (mut there, mut back, mut count) = (0.0, 0.0, 0);
+    for e in
+        exchanges.iter().filter(|e| e.server.is_some_and(|(tid, _)| is_second(tid)) && !is_second(e.client))
+    {
+        there += (e.arrived_ns - e.asked_ns) as f64;
+        back += (e.returned_ns - e.answered_ns) as f64;
+        count += 1;
+    }
+    let mean = |sum: f64| if count == 0 { 0.0 } else { sum / count as f64 };
+    Some(Clocks { figures: clock.figures(), exchanges: count, there_ns: mean(there), back_ns: mean(back) })
 }
 
 #[derive(Default)]
@@ -181,7 +239,7 @@ pub fn sum(
     let mut missing = Missing { forgotten: blocks.forgotten, ..Missing::default() };
     let roots = roots(traced, calls, blocks, exchanges, known, &mut missing);
     let mut tree = Tree::new(calls, blocks, exchanges, traced.people, traced.targets);
-    let (mut groups, mut order): (Vec<Sums>, Vec<(Way, Deed)>) = (Vec::new(), Vec::new());
+    let (mut groups, mut order): (Vec<Sums>, Vec<Key>) = (Vec::new(), Vec::new());
     let mut keeper = Keeper::default();
     for (node, tid, (begin, end)) in roots {
         let Some(segments) = tree.segments(node) else {
@@ -189,6 +247,7 @@ pub fn sum(
             continue;
         };
         let key = kind_of(node, calls, exchanges);
+        missing.undivided += u64::from(key.2);
         let group = order.iter().position(|k| *k == key).unwrap_or_else(|| {
             order.push(key);
             groups.push(Sums::default());
@@ -216,8 +275,13 @@ pub fn sum(
     for sample in &mut samples {
         sample.group = ranked.iter().position(|g| *g == sample.group).unwrap_or(0);
     }
-    let told = ranked.iter().filter_map(|g| figures(order[*g], &groups[*g], &tree.layers)).collect();
-    Waterfall { layers: tree.layers, groups: told, samples, missing, marks: traced.marks.len() as u64 }
+    let told = ranked.iter().filter_map(|g| figures(order[*g], &groups[*g], &tree.layers));
+    let mut told: Vec<Group> = told.collect();
+    let clock = clocks(traced, exchanges);
+    if let Some(clock) = &clock {
+        leave_open(&mut told, &tree.layers, clock.figures.rate_bound_ppm);
+    }
+    Waterfall { layers: tree.layers, groups: told, samples, missing, marks: traced.marks.len() as u64, clock }
 }
 
 fn add(sums: &mut Sums, ns: u64, segments: &[Segment]) {
@@ -234,32 +298,40 @@ fn add(sums: &mut Sums, ns: u64, segments: &[Segment]) {
     }
 }
 
-fn figures((way, deed): (Way, Deed), sums: &Sums, layers: &[Layer]) -> Option<Group> {
+fn figures((way, deed, undivided): Key, sums: &Sums, layers: &[Layer]) -> Option<Group> {
     let total = times(&sums.total)?;
     let mut found: Vec<LayerFigures> = Vec::new();
     for (&(layer, part), (histogram, ns)) in &sums.parts {
         let Some(times) = times(histogram) else { continue };
-        let figure = PartFigures { part, mean_ns: *ns as f64 / total.count as f64, times };
+        let figure = PartFigures { part, mean_ns: *ns as f64 / total.count as f64, unknown_ns: 0.0, times };
         match found.iter_mut().find(|l| l.layer == layer) {
             Some(known) => known.parts.push(figure),
             None => found.push(LayerFigures { layer, parts: vec![figure] }),
         }
     }
     found.sort_by_key(|l| (layers[l.layer].depth, l.layer));
-    Some(Group { way, deed, total, layers: found })
+    Some(Group { way, deed, undivided, total, layers: found })
 }
 
-fn kind_of(node: Node, calls: &Calls, exchanges: &[Exchange]) -> (Way, Deed) {
+/// What is in one group: made in one way, for the same, and with the server undivided or not.
+type Key = (Way, Deed, bool);
+
+fn kind_of(node: Node, calls: &Calls, exchanges: &[Exchange]) -> Key {
     match node {
-        Node::Request(index) => (calls.requests[index].way, calls.requests[index].deed),
-        Node::Exchange(index) => (Way::Exchange, deed_of(index, calls, exchanges, 0)),
-        Node::Block(_) => (Way::Call, Deed::Other),
+        Node::Request(index) => (calls.requests[index].way, calls.requests[index].deed, false),
+        Node::Exchange(index) => {
+            (Way::Exchange, deed_of(index, calls, exchanges, 0), exchanges[index].ambiguous)
+        }
+        Node::Block(_) => (Way::Call, Deed::Other, false),
     }
 }
 
 /// What a server was asked to do, by what it did.
 fn deed_of(index: usize, calls: &Calls, exchanges: &[Exchange], deep: usize) -> Deed {
     let exchange = &exchanges[index];
+    if let Some(deed) = exchange.deed {
+        return deed;
+    }
     let own = exchange.requests.first().map(|r| calls.requests[*r].deed);
     let other =
         || exchange.exchanges.first().filter(|_| deep < 16).map(|e| deed_of(*e, calls, exchanges, deep + 1));
@@ -310,6 +382,8 @@ fn roots(
         if wanted {
             missing.overlapping += untold.overlapping;
             missing.inconsistent += untold.inconsistent;
+            missing.unmatched += untold.unmatched;
+            missing.under_way += untold.waiting;
         }
     }
     let alone = |b: &&super::blocks::Block| {

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::fs;
 
+use serde::{Deserialize, Serialize};
+
 /// Threads that are looked up; those after them keep their number alone.
 const MOST: usize = 8192;
 /// Looks at one thread, each twice as many rounds of reading after the one before: it may be another program a moment
@@ -10,16 +12,19 @@ const MOST: usize = 8192;
 const LOOKS: u8 = 8;
 
 /// Threads that were met.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct People {
     known: HashMap<i32, Person>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Person {
     group: i32,
     name: String,
+    #[serde(skip)]
     looks: u8,
+    #[serde(skip)]
     next: u64,
 }
 
@@ -45,6 +50,13 @@ impl People {
     /// As `meet`, by hand.
     pub fn put(&mut self, tid: i32, group: i32, name: &str) {
         self.known.insert(tid, Person { group, name: name.to_owned(), looks: LOOKS, next: 0 });
+    }
+
+    /// Those of another machine, with other numbers.
+    pub fn join(&mut self, others: &Self, number: impl Fn(i32) -> i32) {
+        for (tid, person) in &others.known {
+            self.put(number(*tid), if person.group > 0 { number(person.group) } else { 0 }, &person.name);
+        }
     }
 
     /// The process of a thread; its own number where it is not known.

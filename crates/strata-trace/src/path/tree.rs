@@ -197,9 +197,6 @@ impl<'a> Tree<'a> {
 
     fn exchange(&mut self, index: usize, depth: usize, of: &str) -> Option<Vec<Segment>> {
         let exchange = &self.exchanges[index];
-        if exchange.ambiguous {
-            return None;
-        }
         let client = self.layer(Kind::Client, "", of, depth);
         let taken = Segment {
             layer: client,
@@ -224,11 +221,14 @@ impl<'a> Tree<'a> {
             let other = &self.exchanges[*e];
             (other.asked_ns, other.taken_ns, Node::Exchange(*e))
         });
-        let children: Vec<Child> = requests.chain(others).collect();
+        // What may belong to another turn is in none; then the server is the lowest layer that can be told.
+        let undivided = exchange.ambiguous;
+        let children: Vec<Child> = requests.chain(others).filter(|_| !undivided).collect();
+        let own = if undivided { Part::Service } else { Part::Own };
         let wire = self.layer(Kind::Wire, "", &of, depth + 1);
         let server = self.layer(Kind::Server, "", &of, depth + 2);
         let work = (exchange.heard_ns, exchange.answered_ns);
-        found.extend(self.critical(work, (server, Part::Own), children, depth + 3, &of)?);
+        found.extend(self.critical(work, (server, own), children, depth + 3, &of)?);
         for (layer, part, begin_ns, end_ns) in [
             (wire, Part::Own, exchange.asked_ns, exchange.arrived_ns),
             (server, Part::Queue, exchange.arrived_ns, exchange.heard_ns),

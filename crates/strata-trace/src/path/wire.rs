@@ -1,12 +1,20 @@
 //! What is asked and answered over a connection, seen from both of its ends.
 //!
-//! A turn is closed when every byte that was asked has been heard, and every byte that was answered has been taken. Where
-//! the next question begins before that, the questions overlap: which answer belongs to which is not visible in bytes, so
-//! they are counted and not told.
+//! Where the headers of the protocol were read ([`crate::message`]), they say which reply belongs to which question, and
+//! [`super::stream`] when their bytes were where, at any depth.
+//!
+//! Else bytes alone are counted: a turn is closed when every byte that was asked has been heard, and every byte that was
+//! answered has been taken. Where the next question begins before that, the questions overlap: which answer belongs to
+//! which is not visible in bytes, so they are counted and not told. What was sent in several calls and answered in several
+//! may be several questions as well as one in pieces: it is not told either.
 
 use std::collections::{HashMap, HashSet};
 
-use super::calls::{Arrival, Calls, Transfer};
+use crate::message::{Messages, Tagged};
+
+use super::calls::{Arrival, Calls, Deed, Opened, Transfer};
+use super::clocks::Bound;
+use super::stream::{Again, Stream};
 
 /// A question and its answer.
 #[derive(Clone, Debug, Default)]
@@ -35,10 +43,31 @@ pub struct Exchange {
     pub requests: Vec<usize>,
     /// Questions that the server asked others for it.
     pub exchanges: Vec<usize>,
-    /// What lies in it may belong to another.
+    /// What lies in it may belong to another: the server is told as one.
     pub ambiguous: bool,
     /// It belongs to another itself.
     pub nested: bool,
+    /// What the question's header says.
+    pub deed: Option<Deed>,
+}
+
+impl Exchange {
+    /// The other end is elsewhere: nothing is known between question and reply.
+    fn far(&mut self) {
+        (self.arrived_ns, self.heard_ns, self.answered_ns) = (self.asked_ns, self.asked_ns, self.asked_ns);
+    }
+
+    fn in_order(&self) -> bool {
+        let times = [
+            self.asked_ns,
+            self.arrived_ns,
+            self.heard_ns,
+            self.answered_ns,
+            self.returned_ns,
+            self.taken_ns,
+        ];
+        times.is_sorted() && self.asked_ns > 0
+    }
 }
 
 /// Why exchanges were not told.
@@ -48,36 +77,70 @@ pub struct Untold {
     pub overlapping: u64,
     /// No arrival was seen, or their times contradict each other.
     pub inconsistent: u64,
+    /// Headers were read, and their other half was not found.
+    pub unmatched: u64,
+    /// Headers were read, and their replies had not come when the window ended.
+    pub waiting: u64,
 }
 
+/// One end of a connection.
 #[derive(Default)]
-struct End {
+pub(super) struct End {
     here: Option<(u64, u64)>,
     port: i32,
-    transfers: Vec<usize>,
-    arrivals: Vec<u64>,
+    /// Its beginning was seen; whether this end asked for it.
+    opened: Option<bool>,
+    pub(super) transfers: Vec<usize>,
+    /// (when, how many bytes).
+    pub(super) arrivals: Vec<(u64, u64)>,
 }
 
 /// Every exchange of the window. `ours`: threads that are clients for certain.
 #[must_use]
-pub fn exchanges(calls: &Calls, ours: &HashSet<i32>) -> (Vec<Exchange>, HashMap<i32, Untold>) {
+pub fn exchanges(
+    calls: &Calls,
+    messages: &Messages,
+    ours: &HashSet<i32>,
+) -> (Vec<Exchange>, HashMap<i32, Untold>) {
     let ends = ends(calls);
     let by_name: HashMap<(u64, u64), usize> =
         ends.iter().enumerate().filter_map(|(i, end)| Some((end.here?, i))).collect();
     let (mut found, mut untold) = (Vec::new(), HashMap::new());
+    let mut add = |client: i32, more: Untold| {
+        let told: &mut Untold = untold.entry(client).or_default();
+        told.overlapping += more.overlapping;
+        told.inconsistent += more.inconsistent;
+        told.unmatched += more.unmatched;
+        told.waiting += more.waiting;
+    };
+    let mut read = HashSet::new();
+    for spoken in &messages.spoken {
+        let end = |name: (u64, u64)| by_name.get(&name).map(|i| &ends[*i]);
+        let name = (spoken.client, spoken.server);
+        let Some(ask) = end(name) else { continue };
+        let answer = end((name.1, name.0));
+        let several = ends.iter().filter(|e| e.here == Some(name)).count() > 1;
+        if ask.opened.is_none() || several || answer.is_some_and(|a| a.opened.is_none()) {
+            continue;
+        }
+        read.extend([name, (name.1, name.0)]);
+        let own = messages.pairs.iter().filter(|p| (p.client, p.server) == name);
+        let client = ask.transfers.first().map_or(0, |t| calls.transfers[*t].tid);
+        let again = |name| again(&[messages], name);
+        let (told, mut more) = tagged(calls, (ask, answer), own, (&again(name), &again((name.1, name.0))));
+        found.extend(told);
+        more.unmatched += spoken.unmatched;
+        more.waiting += spoken.waiting;
+        add(client, more);
+    }
     for (index, end) in ends.iter().enumerate() {
         let Some((here, there)) = end.here else { continue };
         let other = by_name.get(&(there, here)).map(|i| (*i, &ends[*i]));
         if by_name.get(&(here, there)) != Some(&index) || other.is_some_and(|(i, _)| i == index) {
             continue;
         }
-        let is_ours = |end: &End| end.transfers.iter().any(|t| ours.contains(&calls.transfers[*t].tid));
-        if let Some((_, other)) = other {
-            let (mine, theirs) = (is_ours(end), is_ours(other));
-            // Servers wait at the lower port; where one end alone is of the command, that one asks.
-            if if mine == theirs { end.port < other.port } else { theirs } {
-                continue;
-            }
+        if read.contains(&(here, there)) || !asks(end, other.map(|(_, e)| e), calls, ours) {
+            continue;
         }
         let mut turns = Turns {
             calls,
@@ -85,15 +148,31 @@ pub fn exchanges(calls: &Calls, ours: &HashSet<i32>) -> (Vec<Exchange>, HashMap<
             answer: other.map(|(_, e)| e),
             found: &mut found,
             untold: Untold::default(),
+            mixed: false,
         };
         let client = turns.walk();
-        if turns.untold.overlapping + turns.untold.inconsistent > 0 {
-            let told: &mut Untold = untold.entry(client).or_default();
-            told.overlapping += turns.untold.overlapping;
-            told.inconsistent += turns.untold.inconsistent;
+        let more = turns.untold;
+        if more.overlapping + more.inconsistent > 0 {
+            add(client, more);
         }
     }
     (found, untold)
+}
+
+/// Whether an end is the one that asks.
+fn asks(end: &End, other: Option<&End>, calls: &Calls, ours: &HashSet<i32>) -> bool {
+    if let Some(asks) = end.opened {
+        return asks;
+    }
+    let is_ours = |end: &End| end.transfers.iter().any(|t| ours.contains(&calls.transfers[*t].tid));
+    other.is_none_or(|other| {
+        if let Some(asks) = other.opened {
+            return !asks;
+        }
+        let (mine, theirs) = (is_ours(end), is_ours(other));
+        // Servers wait at the lower port; where one end alone is of the command, that one asks.
+        if mine == theirs { end.port >= other.port } else { mine }
+    })
 }
 
 /// Sockets by the kernel's address, as long as each is there.
@@ -113,6 +192,14 @@ impl Sockets {
         &mut self.ends[index]
     }
 
+    fn opened(&mut self, opened: &Opened) {
+        self.open.remove(&opened.socket);
+        let end = self.end(opened.socket);
+        end.here = Some((opened.here, opened.there));
+        end.port = opened.port;
+        end.opened = Some(opened.asks);
+    }
+
     fn arrived(&mut self, arrival: &Arrival) {
         let name = (arrival.here, arrival.there);
         if self.end(arrival.socket).here.is_some_and(|here| here != name) {
@@ -122,30 +209,121 @@ impl Sockets {
         let end = self.end(arrival.socket);
         end.here = Some(name);
         end.port = arrival.port;
-        end.arrivals.push(arrival.at_ns);
+        end.arrivals.push((arrival.at_ns, arrival.bytes));
     }
 }
 
-fn ends(calls: &Calls) -> Vec<End> {
+pub(super) fn ends(calls: &Calls) -> Vec<End> {
+    // At one time a connection begins before anything else of it, and ends after it.
+    let opened = calls.opened.iter().enumerate().map(|(i, o)| (o.at_ns, 0, i));
+    let arrivals = calls.arrivals.iter().enumerate().map(|(i, a)| (a.at_ns, 1, i));
+    let transfers = calls.transfers.iter().enumerate().map(|(i, t)| (t.at_ns, 2, i));
+    let gone = calls.gone.iter().enumerate().map(|(i, g)| (g.0, 3, i));
+    let mut all: Vec<(u64, u8, usize)> = opened.chain(arrivals).chain(transfers).chain(gone).collect();
+    all.sort_unstable();
     let mut sockets = Sockets::default();
-    let (mut transfers, mut arrivals, mut gone) = (0, 0, 0);
-    loop {
-        let transfer = calls.transfers.get(transfers).map_or(u64::MAX, |t| t.at_ns);
-        let arrival = calls.arrivals.get(arrivals).map_or(u64::MAX, |a| a.at_ns);
-        let end = calls.gone.get(gone).map_or(u64::MAX, |g| g.0);
-        let next = transfer.min(arrival).min(end);
-        if arrivals < calls.arrivals.len() && arrival == next {
-            sockets.arrived(&calls.arrivals[arrivals]);
-            arrivals += 1;
-        } else if transfers < calls.transfers.len() && transfer == next {
-            sockets.end(calls.transfers[transfers].socket).transfers.push(transfers);
-            transfers += 1;
-        } else if gone < calls.gone.len() {
-            sockets.open.remove(&calls.gone[gone].1);
-            gone += 1;
-        } else {
-            return sockets.ends;
+    for (_, kind, index) in all {
+        match kind {
+            0 => sockets.opened(&calls.opened[index]),
+            1 => sockets.arrived(&calls.arrivals[index]),
+            2 => sockets.end(calls.transfers[index].socket).transfers.push(index),
+            _ => {
+                sockets.open.remove(&calls.gone[index].1);
+            }
         }
+    }
+    sockets.ends
+}
+
+/// What came again from the first end to the second, as any of the readers saw it.
+fn again(read: &[&Messages], (from, to): (u64, u64)) -> Vec<(u64, u64)> {
+    let own = read.iter().flat_map(|m| &m.again).filter(|a| (a.from, a.to) == (from, to));
+    own.map(|a| (a.at, a.bytes)).collect()
+}
+
+/// What the messages between two machines say of the second one's clock, by both connections' ends whose beginning was
+/// seen.
+#[must_use]
+pub fn bounds(here: &Calls, there: &Calls, messages: &[&Messages]) -> Vec<Bound> {
+    let (own, others) = (ends(here), ends(there));
+    let once = |all: &[End], name| all.iter().filter(|e| e.here == name).count() == 1;
+    let mut found = Vec::new();
+    for end in own.iter().filter(|e| e.opened.is_some() && once(&own, e.here)) {
+        let Some(own_name) = end.here else { continue };
+        let name = Some((own_name.1, own_name.0));
+        let Some(other) = others.iter().find(|e| e.here == name && e.opened.is_some()) else { continue };
+        if !once(&others, name) {
+            continue;
+        }
+        let (own, other) = (Some((here, end)), Some((there, other)));
+        let twice = again(messages, own_name);
+        for (which, at_ns) in Stream::new(own, other, &twice).crossings() {
+            let ahead_ns = i128::from(at_ns) - i128::from(here.transfers[which].begin_ns);
+            found.push(Bound { at_ns, ahead_ns, most: true });
+        }
+        let twice = again(messages, (own_name.1, own_name.0));
+        for (which, arrived) in Stream::new(other, own, &twice).crossings() {
+            let at_ns = there.transfers[which].begin_ns;
+            found.push(Bound { at_ns, ahead_ns: i128::from(at_ns) - i128::from(arrived), most: false });
+        }
+    }
+    found
+}
+
+/// The exchanges of a connection whose headers were read, and how many have no certain times, or no end.
+fn tagged<'a>(
+    calls: &Calls,
+    (ask, answer): (&End, Option<&End>),
+    pairs: impl Iterator<Item = &'a Tagged>,
+    again: (&Again, &Again),
+) -> (Vec<Exchange>, Untold) {
+    let (ask, other) = (Some((calls, ask)), answer.map(|end| (calls, end)));
+    let (there, back) = (Stream::new(ask, other, again.0), Stream::new(other, ask, again.1));
+    let (mut found, mut untold) = (Vec::new(), Untold::default());
+    for pair in pairs {
+        match exchange_of(calls, pair, &there, &back, answer.is_some()) {
+            Some(exchange) if exchange.in_order() => found.push(exchange),
+            // The client left without the reply, or had not got to it.
+            _ if back.all_taken() < pair.answered.1 => untold.waiting += 1,
+            _ => untold.inconsistent += 1,
+        }
+    }
+    (found, untold)
+}
+
+fn exchange_of(calls: &Calls, pair: &Tagged, there: &Stream, back: &Stream, both: bool) -> Option<Exchange> {
+    let transfer = |index: usize| &calls.transfers[index];
+    let asked = transfer(there.sent(pair.asked.0)?);
+    let taken = transfer(back.taken(pair.answered.1)?);
+    let mut exchange = Exchange {
+        client: asked.tid,
+        asked_ns: asked.begin_ns,
+        returned_ns: back.arrived(pair.answered.1)?,
+        taken_ns: taken.end_ns,
+        bytes: (pair.asked.1 - pair.asked.0, pair.answered.1 - pair.answered.0),
+        deed: deed_of(pair.deed),
+        ..Exchange::default()
+    };
+    if both {
+        let heard = transfer(there.taken(pair.asked.1)?);
+        let answered = transfer(back.sent(pair.answered.1 - 1)?);
+        exchange.server = Some((heard.tid, answered.tid));
+        exchange.socket = heard.socket;
+        exchange.arrived_ns = there.arrived(pair.asked.1)?;
+        exchange.heard_ns = heard.at_ns;
+        exchange.answered_ns = answered.begin_ns;
+    } else {
+        exchange.far();
+    }
+    Some(exchange)
+}
+
+fn deed_of(number: u8) -> Option<Deed> {
+    match number {
+        1 => Some(Deed::Read),
+        2 => Some(Deed::Write),
+        3 => Some(Deed::Sync),
+        _ => None,
     }
 }
 
@@ -155,7 +333,9 @@ struct Turn {
     heard: u64,
     taken: u64,
     hearings: Vec<u64>,
-    questions: u64,
+    /// Calls that sent the question, and that sent the reply.
+    asks: u64,
+    answers: u64,
     overlapping: bool,
 }
 
@@ -165,6 +345,8 @@ struct Turns<'a> {
     answer: Option<&'a End>,
     found: &'a mut Vec<Exchange>,
     untold: Untold,
+    /// The other end is elsewhere, and questions overlapped: which reply comes next is not known any more.
+    mixed: bool,
 }
 
 impl Turns<'_> {
@@ -209,13 +391,13 @@ impl Turns<'_> {
         let exchange = &mut turn.exchange;
         match (asks, transfer.out) {
             (true, true) => {
-                if turn.questions == 0 {
+                if turn.asks == 0 {
                     exchange.asked_ns = transfer.begin_ns;
                     exchange.client = transfer.tid;
                 }
                 // More of the same question, or another one before the answer is there.
                 turn.overlapping |= exchange.bytes.1 > 0 || turn.taken > 0;
-                turn.questions += u64::from(turn.questions == 0 || turn.overlapping);
+                turn.asks += 1;
                 exchange.bytes.0 += transfer.bytes;
             }
             (false, false) => {
@@ -226,6 +408,7 @@ impl Turns<'_> {
                 exchange.server = Some((transfer.tid, transfer.tid));
             }
             (false, true) => {
+                turn.answers += 1;
                 exchange.bytes.1 += transfer.bytes;
                 exchange.answered_ns = transfer.begin_ns;
                 exchange.server = exchange.server.map(|(heard, _)| (heard, transfer.tid));
@@ -237,15 +420,26 @@ impl Turns<'_> {
         }
         if self.answer.is_some() && (turn.heard > exchange.bytes.0 || turn.taken > exchange.bytes.1) {
             // Bytes of before the window are among them.
-            self.untold.overlapping += turn.questions;
+            self.untold.overlapping += turn.asks;
             return None;
         }
         Some(turn)
     }
 
+    /// Whether it may be several questions and their replies: both sides moved their bytes in several calls.
+    fn several(&self, turn: &Turn) -> bool {
+        if self.answer.is_some() {
+            turn.answers > 1 && (turn.asks > 1 || turn.hearings.len() > 1)
+        } else {
+            turn.asks > 1
+        }
+    }
+
     fn close(&mut self, turn: Turn) {
-        if turn.overlapping {
-            self.untold.overlapping += turn.questions;
+        let overlapping = turn.overlapping || self.several(&turn);
+        self.mixed |= overlapping && self.answer.is_none();
+        if overlapping || self.mixed {
+            self.untold.overlapping += turn.asks;
             return;
         }
         let mut exchange = turn.exchange;
@@ -261,12 +455,9 @@ impl Turns<'_> {
             exchange.heard_ns = turn.hearings.iter().copied().find(|at| *at >= arrived).unwrap_or(0);
         } else {
             exchange.bytes.1 = turn.taken;
-            (exchange.arrived_ns, exchange.heard_ns, exchange.answered_ns) =
-                (exchange.asked_ns, exchange.asked_ns, exchange.asked_ns);
+            exchange.far();
         }
-        let e = &exchange;
-        let order = [e.asked_ns, e.arrived_ns, e.heard_ns, e.answered_ns, e.returned_ns, e.taken_ns];
-        if order.is_sorted() && e.asked_ns > 0 && (self.answer.is_none() || e.server.is_some()) {
+        if exchange.in_order() && (self.answer.is_none() || exchange.server.is_some()) {
             self.found.push(exchange);
         } else {
             self.untold.inconsistent += 1;
@@ -274,6 +465,6 @@ impl Turns<'_> {
     }
 }
 
-fn last_until(times: &[u64], at: u64) -> Option<u64> {
-    times[..times.partition_point(|t| *t <= at)].last().copied()
+fn last_until(arrivals: &[(u64, u64)], at: u64) -> Option<u64> {
+    arrivals[..arrivals.partition_point(|(t, _)| *t <= at)].last().map(|(t, _)| *t)
 }

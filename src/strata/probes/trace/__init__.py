@@ -2,10 +2,12 @@
 
 Reads    a private instance of the kernel's tracing (``instances/strata-PID`` in tracefs): the raw buffers of all
          CPUs, by the formats the kernel gives of them. For a waterfall also system calls, io_uring and TCP sockets of
-         the whole machine, names of threads (/proc/TID/status), and FIEMAP of a loop device's file.
+         the whole machine, headers of remote protocols from packet sockets (what `schemes` says of their messages),
+         names of threads (/proc/TID/status), and FIEMAP of a loop device's file.
 Makes    a `TraceResult`: service time, wait, depth, order, reordering, splits, merges, threads; a `Waterfall`.
 Costs    in the kernel 0.17 µs per event on the CPU where it happens, three events for a plain I/O; reading
-         takes its own thread's time, which is measured and part of the result (docs/journal/2026-11-21-trace.md).
+         takes its own thread's time, which is measured and part of the result (docs/journal/2026-11-21-trace.md); so
+         does the thread that reads headers.
 Needs    root, a mounted tracefs (Linux 4.1), the kernel's block events (CONFIG_BLK_DEV_IO_TRACE).
 Blind to I/O that never reaches the block layer (page cache, network file systems); who asked, where a file system
          writes later by a thread of its own; time above the block layer (a cgroup's throttle).
@@ -17,6 +19,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -30,14 +33,27 @@ from strata.model.trace import TraceFigures, TraceRecording, TraceTarget
 from strata.model.waterfall import Waterfall
 from strata.probes.trace.instance import check, instance
 from strata.probes.trace.nesting import Extents, extents_of
+from strata.schemes import SCHEMES
 
-__all__ = ["HINT", "MAX_EVENTS", "TRACE_MOST", "Window", "check", "extents_of", "read_trace", "recording", "target"]
+__all__ = [
+    "HINT",
+    "MAX_EVENTS",
+    "TRACE_MOST",
+    "ReadTrace",
+    "Window",
+    "check",
+    "extents_of",
+    "read_trace",
+    "recording",
+    "target",
+]
 
 MAX_EVENTS = 1_000_000
 """48 bytes each."""
 TRACE_MOST = units.GIB
 """Bytes of a trace that is read: the longest window that can be saved, or seven million lines of blkparse."""
 HINT = "give a file of strata trace --save, or the output of blkparse"
+TWO_HINT = "start both traces before the client connects, with strata trace --waterfall --save on both machines"
 _MAGIC = b"strata-trace 1\n"
 _BEGIN_BYTES = 4096
 _HEAD_MOST = 8 * units.MIB
@@ -110,6 +126,7 @@ def recording(
             "tracefs": str(ready.tracefs),
             "events": ready.events,
             "marks": ready.marks,
+            "protocols": _protocols() if ready.marks else [],
             "targets": [t.model_dump() | {"extents": (extents or {}).get(t.name, ())} for t in targets],
             "seconds": seconds,
             "max_events": max_events,
@@ -121,7 +138,7 @@ def recording(
             raise UsageError("cannot save the trace in", str(save), "it already exists", "give a new file") from e
         except (OSError, ValueError) as e:
             why = e.strerror or str(e) if isinstance(e, OSError) else str(e)
-            raise RunFailed("cannot read the trace of", targets[0].name, why) from e
+            raise RunFailed("cannot read the trace of", targets[0].name if targets else "connections", why) from e
         window = Window(trace, ready.absent)
         try:
             yield window
@@ -132,17 +149,47 @@ def recording(
                 pass
 
 
-def read_trace(fd: int, path: Path) -> tuple[str, TraceFigures, TraceRecording | None, tuple[str, ...]]:
-    """(form, figures, how it was recorded, notes) of a saved trace or a text of blkparse, open for reading.
+def _protocols() -> list[dict[str, object]]:
+    """Whose headers are read off the wire."""
+    spoken = [scheme for scheme in SCHEMES.values() if scheme.messages]
+    return [{"name": scheme.name, "rows": [m.row() for m in scheme.messages]} for scheme in spoken]
 
-    Raises `UsageError`.
+
+@dataclass(frozen=True)
+class ReadTrace:
+    """What a saved trace holds."""
+
+    form: str
+    figures: TraceFigures
+    recording: TraceRecording | None
+    notes: tuple[str, ...]
+    waterfall: Waterfall | None
+
+
+def read_trace(
+    fd: int,
+    path: Path,
+    *,
+    waterfall: bool = False,
+    server: tuple[int, Path] | None = None,
+    clock: tuple[int, int] | None = None,
+) -> ReadTrace:
+    """A saved trace or a text of blkparse, open for reading; with ``waterfall`` also that.
+
+    ``server``: a trace that was saved on the server meanwhile; its requests are followed to there. ``clock``: how many
+    ns its clock is said to be ahead, give or take. Raises `UsageError`.
     """
     what = "cannot read the trace"
     _check_head(fd, path)
+    if server is not None:
+        _check_head(*server)
+        what = f"cannot follow requests from {path} to"
+        path = server[1]
     try:
-        text = _core.trace_read(f"/proc/self/fd/{fd}")
+        other = None if server is None else f"/proc/self/fd/{server[0]}"
+        text = _core.trace_read(f"/proc/self/fd/{fd}", waterfall, other, clock)
     except ValueError as e:
-        raise UsageError(what, str(path), str(e), HINT) from e
+        raise UsageError(what, str(path), str(e), HINT if server is None else TWO_HINT) from e
     except OSError as e:
         raise UsageError(what, str(path), (e.strerror or str(e)).lower()) from e
     try:
@@ -150,13 +197,15 @@ def read_trace(fd: int, path: Path) -> tuple[str, TraceFigures, TraceRecording |
         figures = TraceFigures.model_validate(document["figures"])
         known = document["recording"] is not None
         told = TraceRecording.model_validate(document["recording"]) if known else None
+        fallen = document["waterfall"]
+        fall = None if fallen is None else Waterfall.model_validate(fallen)
     except ValidationError as e:
         raise UsageError(
             what, str(path), "its description does not have the form that strata trace writes", HINT
         ) from e
     other = document.get("other_actions", 0)
     notes = (f"{units.count(other)} lines of other actions (plugs, remaps …) were ignored",) if other else ()
-    return document["form"], figures, told, notes
+    return ReadTrace(document["form"], figures, told, notes, fall)
 
 
 def _check_head(fd: int, path: Path) -> None:

@@ -45,6 +45,7 @@ PATH: tuple[tuple[tuple[str, ...], str | None], ...] = (
     (("sock/sock_send_length",), "protocol == 6"),
     (("sock/sock_recv_length",), "protocol == 6"),
     (("tcp/tcp_probe",), "data_len > 0"),
+    (("sock/inet_sock_set_state",), "protocol == 6 && newstate == 1"),
     (("tcp/tcp_destroy_sock",), None),
     (("sched/sched_process_fork",), None),
 )
@@ -90,7 +91,7 @@ def instance(targets: Sequence[TraceTarget], buffer_kib: int, path_too: bool = F
 
     It is written down before it is made, so that `strata clean` finds it after a crash. Raises `RunFailed`.
     """
-    root = check(targets[0].name)
+    root = check(targets[0].name if targets else "connections")
     number = next(_count)
     name = f"{instances.PREFIX}{os.getpid()}" + (f"-{number}" if number else "")
     instances.note(name)

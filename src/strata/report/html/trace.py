@@ -13,9 +13,10 @@ from strata.report import figures
 from strata.report.html import frame
 from strata.report.html.charts.path import PathBar, path_chart
 from strata.report.html.frame import Cell, text_of
-from strata.report.waterfall_lines import group_name, layer_name, missing_lines, rows_of, total_words
+from strata.report.waterfall_lines import clock_lines, group_name, layer_name, missing_lines, rows_of, total_words
 
-HEAD = ("layer", "part", "mean", "share", "p50", "p99", "requests")
+HEAD = ("layer", "part", "mean", "±", "share", "p50", "p99", "requests")
+"""± is what two clocks leave open."""
 _SEGMENTS_DRAWN = 40
 
 
@@ -43,6 +44,7 @@ def render(result: TraceResult) -> str:
         result=result,
         head=HEAD,
         panels=[_panel(waterfall, n, group) for n, group in enumerate(waterfall.groups)],
+        clocks=clock_lines(waterfall),
         missing=missing_lines(waterfall.missing),
     )
 
@@ -65,6 +67,7 @@ def _panel(waterfall: Waterfall, number: int, group: RequestGroup) -> GroupPanel
                 r.name,
                 r.part.value,
                 units.duration(r.mean_ns),
+                "–" if waterfall.clock is None else units.duration(r.unknown_ns),
                 figures.percent(r.share),
                 units.duration(r.p50_ns),
                 "–" if r.p99_ns is None else units.duration(r.p99_ns),
@@ -91,11 +94,14 @@ def _sample(waterfall: Waterfall, one: SampledRequest, number: int) -> Markup | 
 
 def csv_of(waterfall: Waterfall) -> str:
     """Every figure of every group."""
-    head = ("way", "deed", "layer", "part", "mean_ns", "share", "p50_ns", "p99_ns", "requests")
+    head = ("way", "deed", "layer", "part", "mean_ns", "unknown_ns", "share", "p50_ns", "p99_ns", "requests")
     rows: list[tuple[Cell, ...]] = []
     for group in waterfall.groups:
         rows += [
-            (group.way.value, group.deed.value, r.name, r.part.value, r.mean_ns, r.share, r.p50_ns, r.p99_ns, r.count)
+            (
+                *(group.way.value, group.deed.value, r.name, r.part.value),
+                *(r.mean_ns, r.unknown_ns, r.share, r.p50_ns, r.p99_ns, r.count),
+            )
             for r in rows_of(waterfall, group)
         ]
     return text_of(head, rows)

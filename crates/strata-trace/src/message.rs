@@ -1,0 +1,533 @@
+//! Questions and replies as their protocol numbers them, read from the headers in a connection's bytes.
+//!
+//! What a header looks like is a table that comes with the job, see [`Row`]: a protocol is a list of rows. A connection is
+//! read from its first byte on (its SYN), by the lengths in the headers: data between them is passed over, never read.
+//! Where a header is missing or is none, reading goes on at the next segment that begins with a question or a reply, and
+//! what lay between stays unmatched and is counted. Pure.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+
+/// Connections that are read at once, and questions of one that wait for their replies, at most.
+const CONNECTIONS: usize = 4096;
+const WAITING: usize = 1 << 16;
+/// No header is longer.
+const LONGEST: usize = 128;
+const EVERY: usize = 8;
+
+/// What a row is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The client begins to ask.
+    Question,
+    /// More of a question that was begun: data that the server asked for.
+    More,
+    /// A part of a reply.
+    Part,
+    /// The last part of a reply.
+    Reply,
+    /// Nothing of both; it has a length.
+    Other,
+}
+
+/// A number in a header; `scale` times its value, up to a multiple of `pad`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Number {
+    at: usize,
+    bytes: usize,
+    #[serde(default = "all")]
+    mask: u64,
+    #[serde(default = "one")]
+    scale: u64,
+    #[serde(default = "one")]
+    pad: u64,
+}
+
+fn all() -> u64 {
+    u64::MAX
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl Number {
+    /// Network order; more than eight bytes are none.
+    fn of(&self, header: &[u8]) -> Option<u64> {
+        let bytes = header.get(self.at..self.at.checked_add(self.bytes)?).filter(|b| b.len() <= EVERY)?;
+        let plain = bytes.iter().fold(0, |n, b| n << 8 | u64::from(*b)) & self.mask;
+        plain.checked_mul(self.scale)?.checked_next_multiple_of(self.pad.max(1))
+    }
+}
+
+/// A kind of header.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    role: Role,
+    /// (where, which bits, their value) of the bytes by which it is known.
+    holds: Vec<(usize, u8, u8)>,
+    /// How many bytes the rest of the row is about.
+    header: usize,
+    /// What a reply repeats of its question; the bytes are compared and mean nothing.
+    tag: Option<Number>,
+    /// The whole message, from the first byte of the header on: these numbers together …
+    #[serde(default)]
+    length: Vec<Number>,
+    /// … and so many bytes.
+    plus: u64,
+    /// Of a question: what its reply brings, where the reply does not say it.
+    #[serde(default)]
+    brings: Option<Number>,
+    /// Of a reply: what the question asked for is behind the header.
+    #[serde(default)]
+    brought: bool,
+    /// Of a question: what it asks, see [`Tagged::deed`].
+    #[serde(default)]
+    deed: u8,
+}
+
+enum Fit {
+    Yes,
+    No,
+    /// So many bytes decide it.
+    Needs(usize),
+}
+
+impl Row {
+    fn fits(&self, header: &[u8]) -> Fit {
+        let mut known = true;
+        for (at, mask, value) in &self.holds {
+            match header.get(*at) {
+                Some(byte) if byte & mask != *value => return Fit::No,
+                Some(_) => {}
+                None => known = false,
+            }
+        }
+        if known && header.len() >= self.header { Fit::Yes } else { Fit::Needs(self.header.min(LONGEST)) }
+    }
+
+    fn asks(&self) -> bool {
+        matches!(self.role, Role::Question | Role::More)
+    }
+}
+
+/// A protocol.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Protocol {
+    /// Its scheme.
+    pub name: String,
+    /// The first that fits counts.
+    pub rows: Vec<Row>,
+}
+
+/// A question and its reply. Places are bytes from the beginning of the connection, each direction for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tagged {
+    /// Names of both ends ([`crate::mark::end_name`]).
+    pub client: u64,
+    /// See above.
+    pub server: u64,
+    /// Where the question is: its first byte, and the one behind it.
+    pub asked: (u64, u64),
+    /// Where the reply is.
+    pub answered: (u64, u64),
+    /// 1 read, 2 write, 3 sync, 0 another.
+    pub deed: u8,
+}
+
+/// What is known of a connection beside its pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spoken {
+    /// Names of both ends.
+    pub client: u64,
+    /// See above.
+    pub server: u64,
+    /// Questions and replies that found no other half, and places where headers were lost.
+    pub unmatched: u64,
+    /// Questions without a reply at the end.
+    pub waiting: u64,
+}
+
+/// Bytes that came to an end again (sent twice, or for nothing).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Again {
+    /// Names of both ends.
+    pub from: u64,
+    /// See above.
+    pub to: u64,
+    /// Behind how many bytes that had come, these and others that came again among them.
+    pub at: u64,
+    /// How many.
+    pub bytes: u64,
+}
+
+/// All that was read.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Messages {
+    /// In the order of their replies.
+    pub pairs: Vec<Tagged>,
+    /// Connections whose protocol was recognised.
+    pub spoken: Vec<Spoken>,
+    /// What came again on them, in order.
+    pub again: Vec<Again>,
+}
+
+impl Messages {
+    /// Two readers may have seen the same connection (both ends of a wire): the one that saw more of it counts.
+    pub fn merge(&mut self, other: Self) {
+        let rank = |m: &Self, s: &Spoken| {
+            let own = m.pairs.iter().filter(|p| (p.client, p.server) == (s.client, s.server)).count();
+            (own, std::cmp::Reverse(s.unmatched))
+        };
+        // Each end's is seen where that is.
+        self.again.extend(&other.again);
+        self.again.sort_unstable();
+        self.again.dedup();
+        for spoken in &other.spoken {
+            let name = (spoken.client, spoken.server);
+            let known = self.spoken.iter().find(|s| (s.client, s.server) == name).copied();
+            if known.is_some_and(|k| rank(self, &k) >= rank(&other, spoken)) {
+                continue;
+            }
+            self.spoken.retain(|s| (s.client, s.server) != name);
+            self.pairs.retain(|p| (p.client, p.server) != name);
+            self.spoken.push(*spoken);
+            self.pairs.extend(other.pairs.iter().filter(|p| (p.client, p.server) == name));
+        }
+    }
+}
+
+/// A segment as far as it was taken from the wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment<'a> {
+    /// Whose it is.
+    pub from: u64,
+    /// To whom.
+    pub to: u64,
+    /// The number of its first byte.
+    pub seq: u32,
+    /// It begins the connection.
+    pub syn: bool,
+    /// It came here, and was not sent from here.
+    pub incoming: bool,
+    /// Bytes of data in it …
+    pub length: usize,
+    /// … and as many of them as were taken.
+    pub bytes: &'a [u8],
+}
+
+/// One direction of a connection.
+#[derive(Debug, Default)]
+struct Way {
+    /// The number of its SYN.
+    first: Option<u32>,
+    /// As far as it was seen.
+    seen: u64,
+    /// Where the next header begins.
+    next: u64,
+    /// What is known of it.
+    header: Vec<u8>,
+    /// The next header is known to be there.
+    synced: bool,
+    /// As far as it came here, how many bytes that were with those that came again, and which did.
+    come: u64,
+    heard: u64,
+    again: Vec<(u64, u64)>,
+}
+
+impl Way {
+    /// From the number in a segment to the place.
+    fn place(&self, seq: u32) -> Option<u64> {
+        let expected = self.first?.wrapping_add(1).wrapping_add(self.seen as u32);
+        self.seen.checked_add_signed(i64::from(seq.wrapping_sub(expected) as i32))
+    }
+
+    /// What a segment brought that was there already.
+    fn account(&mut self, segment: &Segment<'_>) {
+        let Some(begin) = self.place(segment.seq) else { return };
+        let length = segment.length as u64;
+        let new = (begin + length).saturating_sub(self.come.max(begin));
+        if new < length && self.again.len() < WAITING {
+            self.again.push((self.heard, length - new));
+        }
+        self.heard += length;
+        self.come = self.come.max(begin + length);
+    }
+
+    /// The next header is somewhere behind this.
+    fn restart(&mut self, at: u64) {
+        (self.synced, self.next) = (false, at);
+        self.header.clear();
+    }
+}
+
+#[derive(Debug)]
+struct Waiting {
+    asked: (u64, u64),
+    answer: Option<u64>,
+    brings: u64,
+    deed: u8,
+}
+
+#[derive(Debug)]
+struct Connection {
+    ways: BTreeMap<u64, Way>,
+    /// Which protocol, and which end asks.
+    spoken: Option<(usize, u64)>,
+    waiting: HashMap<u64, Waiting>,
+    unmatched: u64,
+    /// Ends with these names had a connection before.
+    again: bool,
+}
+
+/// Reads the connections that one place sees.
+pub struct Reader<'a> {
+    protocols: &'a [Protocol],
+    connections: HashMap<(u64, u64), Connection>,
+    pairs: Vec<Tagged>,
+    most: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// At most so many pairs are kept.
+    #[must_use]
+    pub fn new(protocols: &'a [Protocol], most: usize) -> Self {
+        Self { protocols, connections: HashMap::new(), pairs: Vec::new(), most }
+    }
+
+    /// The next segment. How many of its bytes have to be taken to read it, where those given are too few: then it has to
+    /// come again with them.
+    pub fn feed(&mut self, segment: &Segment<'_>) -> Option<usize> {
+        let key = (segment.from.min(segment.to), segment.from.max(segment.to));
+        if segment.syn {
+            self.begin(key, segment);
+            return None;
+        }
+        let connection = self.connections.get_mut(&key)?;
+        let needs = connection.read(segment, self.protocols, &mut self.pairs, self.most);
+        if needs.is_none()
+            && segment.incoming
+            && let Some(way) = connection.ways.get_mut(&segment.from)
+        {
+            way.account(segment);
+        }
+        needs
+    }
+
+    fn begin(&mut self, key: (u64, u64), segment: &Segment<'_>) {
+        if self.connections.len() >= CONNECTIONS && !self.connections.contains_key(&key) {
+            return;
+        }
+        let connection = self.connections.entry(key).or_insert_with(|| Connection {
+            ways: BTreeMap::new(),
+            spoken: None,
+            waiting: HashMap::new(),
+            unmatched: 0,
+            again: false,
+        });
+        let way = connection.ways.entry(segment.from).or_default();
+        // The next one of the same name cannot be told apart by anybody who has names alone.
+        connection.again |= way.first.is_some_and(|first| first != segment.seq);
+        way.first = Some(segment.seq);
+    }
+
+    /// What was read.
+    #[must_use]
+    pub fn finish(self) -> Messages {
+        let (mut spoken, mut twice) = (Vec::new(), Vec::new());
+        let mut again = Vec::new();
+        for ((one, other), connection) in self.connections {
+            let Some((_, client)) = connection.spoken else { continue };
+            let server = if client == one { other } else { one };
+            if connection.again {
+                twice.push((client, server));
+                continue;
+            }
+            for (from, way) in &connection.ways {
+                let to = if *from == client { server } else { client };
+                again.extend(way.again.iter().map(|&(at, bytes)| Again { from: *from, to, at, bytes }));
+            }
+            let waiting = connection.waiting.len() as u64;
+            spoken.push(Spoken { client, server, unmatched: connection.unmatched, waiting });
+        }
+        spoken.sort_by_key(|s| (s.client, s.server));
+        let mut pairs = self.pairs;
+        pairs.retain(|p| !twice.contains(&(p.client, p.server)));
+        again.sort_unstable();
+        Messages { pairs, spoken, again }
+    }
+}
+
+/// What a header said.
+enum Read<'a> {
+    Row(&'a Row),
+    Needs(usize),
+    Nothing,
+}
+
+fn row_of<'a>(rows: &'a [Row], asks: bool, header: &[u8]) -> Read<'a> {
+    let own = rows.iter().filter(|r| r.role == Role::Other || r.asks() == asks);
+    let mut needs: Option<usize> = None;
+    for row in own {
+        match row.fits(header) {
+            Fit::Yes if needs.is_none() => return Read::Row(row),
+            // An earlier row may still fit.
+            Fit::Yes => break,
+            Fit::Needs(bytes) => needs = Some(needs.unwrap_or(bytes).min(bytes)),
+            Fit::No => {}
+        }
+    }
+    needs.map_or(Read::Nothing, Read::Needs)
+}
+
+impl Connection {
+    fn read(
+        &mut self,
+        segment: &Segment<'_>,
+        protocols: &[Protocol],
+        pairs: &mut Vec<Tagged>,
+        most: usize,
+    ) -> Option<usize> {
+        if self.spoken.is_none() {
+            match recognise(protocols, segment) {
+                Ok(spoken) => self.spoken = spoken.map(|number| (number, segment.from)),
+                Err(needs) => return Some(needs),
+            }
+        }
+        let way = self.ways.get_mut(&segment.from)?;
+        let begin = way.place(segment.seq)?;
+        let end = begin + segment.length as u64;
+        let Some((protocol, client)) = self.spoken else {
+            way.seen = way.seen.max(end);
+            way.next = way.seen;
+            return None;
+        };
+        let rows = &protocols[protocol].rows;
+        let asks = segment.from == client;
+        let server = if asks { segment.to } else { segment.from };
+        loop {
+            let way = self.ways.get_mut(&segment.from)?;
+            let at = way.next + way.header.len() as u64;
+            if at >= end {
+                break;
+            }
+            if at < begin {
+                // A header was in what was not seen.
+                way.restart(begin);
+                self.lose();
+                continue;
+            }
+            let wanted = match row_of(rows, asks, &way.header) {
+                Read::Needs(bytes) => bytes,
+                Read::Row(_) | Read::Nothing => way.header.len() + 1,
+            };
+            let from = (at - begin) as usize;
+            let missing = wanted.saturating_sub(way.header.len()).min(segment.length - from);
+            let Some(bytes) = segment.bytes.get(from..from + missing) else {
+                return Some(from + missing);
+            };
+            way.header.extend_from_slice(bytes);
+            let row = match row_of(rows, asks, &way.header) {
+                Read::Needs(_) => continue,
+                Read::Row(row) if way.synced || row.role != Role::Other => row,
+                Read::Row(_) | Read::Nothing => {
+                    let lost = way.synced;
+                    // The next segment may begin with one again.
+                    way.restart(end);
+                    if lost {
+                        self.lose();
+                    }
+                    break;
+                }
+            };
+            let header = std::mem::take(&mut way.header);
+            let begin = way.next;
+            let tag = row.tag.and_then(|t| t.of(&header));
+            let brought =
+                if row.brought { tag.and_then(|t| self.waiting.get(&t)).map(|w| w.brings) } else { Some(0) };
+            let length = row.length.iter().try_fold(row.plus, |sum, n| sum.checked_add(n.of(&header)?));
+            let whole = length.zip(brought).and_then(|(own, more)| own.checked_add(more));
+            let Some(next) = whole.filter(|n| *n >= row.header as u64).and_then(|n| begin.checked_add(n))
+            else {
+                way.restart(end);
+                self.lose();
+                break;
+            };
+            (way.synced, way.next) = (true, next);
+            self.message(row, &header, tag, (begin, next), (client, server), pairs, most);
+        }
+        let way = self.ways.get_mut(&segment.from)?;
+        way.seen = way.seen.max(end);
+        None
+    }
+
+    /// Something was not read. A question that waits may have been answered in it, and its tag used again.
+    fn lose(&mut self) {
+        self.unmatched += 1 + self.waiting.len() as u64;
+        self.waiting.clear();
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn message(
+        &mut self,
+        row: &Row,
+        header: &[u8],
+        tag: Option<u64>,
+        at: (u64, u64),
+        (client, server): (u64, u64),
+        pairs: &mut Vec<Tagged>,
+        most: usize,
+    ) {
+        let Some(tag) = tag else { return };
+        match row.role {
+            Role::Other => {}
+            Role::Question => {
+                let brings = row.brings.and_then(|n| n.of(header)).unwrap_or(0);
+                let question = Waiting { asked: at, answer: None, brings, deed: row.deed };
+                if self.waiting.len() >= WAITING || self.waiting.insert(tag, question).is_some() {
+                    self.unmatched += 1;
+                }
+            }
+            Role::More => match self.waiting.get_mut(&tag) {
+                Some(question) => question.asked.1 = at.1,
+                None => self.unmatched += 1,
+            },
+            Role::Part => {
+                if let Some(question) = self.waiting.get_mut(&tag) {
+                    question.answer.get_or_insert(at.0);
+                }
+            }
+            Role::Reply => match self.waiting.remove(&tag) {
+                Some(question) if pairs.len() < most => pairs.push(Tagged {
+                    client,
+                    server,
+                    asked: question.asked,
+                    answered: (question.answer.unwrap_or(at.0), at.1),
+                    deed: question.deed,
+                }),
+                _ => self.unmatched += 1,
+            },
+        }
+    }
+}
+
+/// The protocol whose question a segment begins with; how many bytes decide it.
+fn recognise(protocols: &[Protocol], segment: &Segment<'_>) -> Result<Option<usize>, usize> {
+    for (number, protocol) in protocols.iter().enumerate() {
+        for row in protocol.rows.iter().filter(|r| r.role == Role::Question) {
+            match row.fits(segment.bytes) {
+                Fit::Yes => return Ok(Some(number)),
+                Fit::Needs(bytes) if bytes > segment.bytes.len() && segment.bytes.len() < segment.length => {
+                    return Err(bytes.min(segment.length));
+                }
+                Fit::Needs(_) | Fit::No => {}
+            }
+        }
+    }
+    Ok(None)
+}
