@@ -31,7 +31,7 @@ from strata.store import Store, open_store  # noqa: E402
 
 LIMIT_MS, BROWSER_MS = 300, 1000
 DONE = "done-000000"
-HOSTS = 50
+HOSTS = 8
 FRAME = """() => new Promise(done => requestAnimationFrame(() => setTimeout(() => done(performance.now()), 0)))"""
 """Since the address was asked for: a frame was drawn, and the page answers."""
 MEASURED = (

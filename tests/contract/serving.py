@@ -134,10 +134,19 @@ def fill(state: Path, *, baseline: bool = False) -> None:
 def measure_kinds(state: Path) -> dict[str, str]:
     """A matrix and a sweep of no storage in the store there: their runs, by what they are."""
     words = {
-        "matrix": ("measure", "null:1g", "--matrix", "bs=4k,16k,64k;iodepth=1,8,32;rw=randread,randwrite",
-                   "--budget", "6s"),
-        "sweep": ("scale", "null:1g", "--over", "iodepth", "--points", "1,2,4,8,16", "--budget", "3s"),
-    }  # fmt: skip
+        "matrix": ("measure", "null:1g", "--matrix", "bs=4k,64k;iodepth=1,8;rw=randread", "--budget", "4s"),
+        "sweep": (
+            "scale",
+            "null:1g",
+            "--over",
+            "iodepth",
+            "--points",
+            "1,2,4,8,16",
+            "--budget",
+            "3s",
+            "--no-open-loop",
+        ),
+    }
     environment = os.environ | {"STRATA_STATE_DIR": str(state), "PYTHONPATH": str(SOURCE)}
     found = {}
     for name, line in words.items():

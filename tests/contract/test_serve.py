@@ -75,7 +75,7 @@ def test_every_answer_has_a_strict_policy(server: Served, path: str) -> None:
     assert "unsafe-inline" not in parts["script-src"] and "unsafe-eval" not in parts["script-src"]
     assert "unsafe-inline" not in parts["style-src"] and parts["connect-src"] == "'self'"
     assert headers["x-content-type-options"] == "nosniff" and headers["cache-control"] == "no-store"
-    assert headers["referrer-policy"] == "no-referrer" and "server" not in headers
+    assert headers["referrer-policy"] == "same-origin" and "server" not in headers
 
 
 @pytest.mark.parametrize("path", [p for p in PAGES if p != "/metrics"])
@@ -304,6 +304,7 @@ def test_a_sweep_and_a_matrix_have_their_pages_and_a_sweep_answers_what_if(
         assert done.returncode == 0, done.stderr
     with served(tmp_path / "s") as server:
         matrix, sweep = (r["id"] for r in json.loads(server.ask("/runs.json").body)["runs"])
+        assert f'run="{matrix}"' in server.ask("/metrics").body
         assert "random read" in server.ask(f"/runs/{matrix}").body
         assert json.loads(server.ask(f"/runs/{matrix}.json").body)["schema"] == "strata.matrix/1"
         plain = server.ask(f"/runs/{sweep}").body

@@ -174,6 +174,23 @@ def test_every_page_fits_reads_and_asks_nobody_else(
         assert "alert" not in page.evaluate("[...document.scripts].map(s => s.textContent).join('')")
 
 
+@pytest.mark.parametrize("name", ["runs", "compare", "several", "fleet", "baselines", "gate", "watch form", "watch"])
+def test_on_a_telephone_every_row_is_in_sight(chromium: Any, server: Served, fleet: Served, name: str) -> None:
+    """What a row is of and what is said of it: nothing of it has to be pushed aside, or is cut."""
+    with opened(chromium, fleet if name == "fleet" else server, PAGES[name], 400) as page:
+        told = "[...document.querySelectorAll('.ladder tbody > tr > *, .stacked tbody > tr > *')]"
+        assert page.evaluate(f"{told}.length") > 2
+        cut = f"{told}.filter(e => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1)"
+        assert page.evaluate(f"{cut}.map(e => e.textContent)") == []
+
+
+def test_a_curve_on_a_telephone_can_be_read(chromium: Any, server: Served) -> None:
+    with opened(chromium, server, PAGES["sweep"], 400) as page:
+        size = """() => { const svg = document.querySelector('.sweep svg'), box = svg.getBoundingClientRect();
+            return parseFloat(getComputedStyle(svg.querySelector('text')).fontSize) * box.width / svg.viewBox.baseVal.width }"""
+        assert page.evaluate(size) > 10
+
+
 @pytest.mark.parametrize(("width", "scheme"), VIEWS)
 def test_the_map_has_a_box_for_each_layer_and_the_newest_rate_on_its_arrow(
     chromium: Any, server: Served, width: int, scheme: str
@@ -253,6 +270,7 @@ def test_a_run_is_named_and_deleted_in_the_browser(chromium: Any, tmp_path: Path
         page.get_by_label(f"Name or delete {FIRST}").click()
         page.get_by_label("Name", exact=True).fill("the quiet one")
         page.get_by_role("button", name="Save").click()
+        page.wait_for_url(f"**/runs/{FIRST}")
         page.goto(f"{server.base}/runs?name=quiet")
         assert page.locator("tbody tr").count() == 1
         page.get_by_role("link", name="the quiet one").click()

@@ -32,10 +32,18 @@ def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CE
     return exported(form, [load(run_id, store_url) for run_id in ids or (None,)], table)
 
 
+BEFORE_SWEEPS = 20
+"""Finished runs that are looked through for one that is no sweep."""
+
+
 def metrics(store_url: str | None) -> str:
-    """OpenMetrics of the newest finished run of the store, and of what is measured now."""
+    """OpenMetrics of the newest finished run of the store that has cells with figures, and of what is measured now."""
     with opened(store_url) as store:
         newest = store.latest(RunStatus.DONE)
+        if newest is not None and newest.plan.scale is not None:
+            # A sweep has a curve: the run before it is told, of the last so many.
+            before = store.list_runs(BEFORE_SWEEPS, RunStatus.DONE)
+            newest = next((run for run in before if run.plan.scale is None), None)
     runs = [] if newest is None else [_measured(newest.id, store_url)]
     now = (feed.look() for head in measured_now() if (feed := feed_of(head.run)) is not None)
     return write_with(runs, [run for run in now if run is not None])
