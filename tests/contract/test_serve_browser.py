@@ -186,8 +186,9 @@ def test_on_a_telephone_every_row_is_in_sight(chromium: Any, server: Served, fle
 
 def test_a_curve_on_a_telephone_can_be_read(chromium: Any, server: Served) -> None:
     with opened(chromium, server, PAGES["sweep"], 400) as page:
-        size = """() => { const svg = document.querySelector('.sweep svg'), box = svg.getBoundingClientRect();
-            return parseFloat(getComputedStyle(svg.querySelector('text')).fontSize) * box.width / svg.viewBox.baseVal.width }"""
+        size = """() => { const svg = document.querySelector('.sweep svg');
+            const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+            return parseFloat(getComputedStyle(svg.querySelector('text')).fontSize) * scale }"""
         assert page.evaluate(size) > 10
 
 
