@@ -302,9 +302,11 @@ def test_a_sweep_and_a_matrix_have_their_pages_and_a_sweep_answers_what_if(
     for line in words:
         done = strata(*line, "--progress", "none")
         assert done.returncode == 0, done.stderr
+    fill(tmp_path / "s")
     with served(tmp_path / "s") as server:
-        matrix, sweep = (r["id"] for r in json.loads(server.ask("/runs.json").body)["runs"])
-        assert matrix in server.ask("/metrics").body
+        matrix, sweep = (r["id"] for r in json.loads(server.ask("/runs.json").body)["runs"][:2])
+        told = server.ask("/metrics")
+        assert told.status == 200 and "strata_cell_iops{" in told.body
         assert "random read" in server.ask(f"/runs/{matrix}").body
         assert json.loads(server.ask(f"/runs/{matrix}.json").body)["schema"] == "strata.matrix/1"
         plain = server.ask(f"/runs/{sweep}").body

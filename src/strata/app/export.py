@@ -15,7 +15,7 @@ from strata.formats.exports import Export, MeasuredRun, Tabular, cells_as, expor
 from strata.formats.exports.openmetrics import write_with
 from strata.formats.exports.tables import CELLS
 from strata.model.matrix import MatrixResult
-from strata.model.run import Report, RunStatus
+from strata.model.run import Report, Run, RunStatus
 from strata.report.junit import gate_suite, laws_suite
 from strata.text import controls
 from strata.text.junit import CaseEnding, JunitCase, JunitSuite
@@ -32,18 +32,21 @@ def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CE
     return exported(form, [load(run_id, store_url) for run_id in ids or (None,)], table)
 
 
-BEFORE_SWEEPS = 20
-"""Finished runs that are looked through for one that is no sweep."""
+LOOKED_THROUGH = 20
+"""Finished runs that are looked through for one whose cells are told."""
+
+
+def _has_cells(run: Run) -> bool:
+    return run.plan.matrix is None and run.plan.scale is None
 
 
 def metrics(store_url: str | None) -> str:
     """OpenMetrics of the newest finished run of the store that has cells with figures, and of what is measured now."""
     with opened(store_url) as store:
         newest = store.latest(RunStatus.DONE)
-        if newest is not None and newest.plan.scale is not None:
-            # A sweep has a curve: the run before it is told, of the last so many.
-            before = store.list_runs(BEFORE_SWEEPS, RunStatus.DONE)
-            newest = next((run for run in before if run.plan.scale is None), None)
+        if newest is not None and not _has_cells(newest):
+            # A matrix has a map and a sweep a curve: the run before them is told, of the last so many.
+            newest = next(filter(_has_cells, store.list_runs(LOOKED_THROUGH, RunStatus.DONE)), None)
     runs = [] if newest is None else [_measured(newest.id, store_url)]
     now = (feed.look() for head in measured_now() if (feed := feed_of(head.run)) is not None)
     return write_with(runs, [run for run in now if run is not None])
