@@ -32,8 +32,8 @@ def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CE
     return exported(form, [load(run_id, store_url) for run_id in ids or (None,)], table)
 
 
-LOOKED_THROUGH = 20
-"""Finished runs that are looked through for one whose cells are told."""
+LOOKED_THROUGH = 3, 20
+"""Finished runs that are looked through for one whose cells are told, few at first."""
 
 
 def _has_cells(run: Run) -> bool:
@@ -46,7 +46,8 @@ def metrics(store_url: str | None) -> str:
         newest = store.latest(RunStatus.DONE)
         if newest is not None and not _has_cells(newest):
             # A matrix has a map and a sweep a curve: the run before them is told, of the last so many.
-            newest = next(filter(_has_cells, store.list_runs(LOOKED_THROUGH, RunStatus.DONE)), None)
+            looked = (run for many in LOOKED_THROUGH for run in store.list_runs(many, RunStatus.DONE))
+            newest = next(filter(_has_cells, looked), None)
     runs = [] if newest is None else [_measured(newest.id, store_url)]
     now = (feed.look() for head in measured_now() if (feed := feed_of(head.run)) is not None)
     return write_with(runs, [run for run in now if run is not None])
