@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -45,6 +46,8 @@ class Served:
     url: str
     state: Path
     pid: int
+    runs: dict[str, str] = field(default_factory=dict)
+    """Runs of other kinds in its store, by what they are."""
 
     @property
     def token(self) -> str:
@@ -128,12 +131,38 @@ def fill(state: Path, *, baseline: bool = False) -> None:
             store.save_baseline("main", [FIRST], now_unix_ns(), NASTY, new=True)
 
 
+def measure_kinds(state: Path) -> dict[str, str]:
+    """A matrix and a sweep of no storage in the store there: their runs, by what they are."""
+    words = {
+        "matrix": ("measure", "null:1g", "--matrix", "bs=4k,64k;iodepth=1,8;rw=randread", "--budget", "4s"),
+        "sweep": (
+            "scale",
+            "null:1g",
+            "--over",
+            "iodepth",
+            "--points",
+            "1,2,4,8,16",
+            "--budget",
+            "3s",
+            "--no-open-loop",
+        ),
+    }
+    environment = os.environ | {"STRATA_STATE_DIR": str(state), "PYTHONPATH": str(SOURCE)}
+    found = {}
+    for name, line in words.items():
+        command = [sys.executable, "-m", "strata", *line, "--progress", "none", "--json"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        found[name] = json.loads(done.stdout)["run"]
+    return found
+
+
 def keep_slices(state: Path, number: int = 20) -> None:
     """What a watching of `WATCHED` that went on would have kept until now."""
     before = os.environ.get("STRATA_STATE_DIR")
     os.environ["STRATA_STATE_DIR"] = str(state)
     try:
-        ring = watch_every.ring_of(WATCHED)
+        ring = watch_every.kept_in(WATCHED)
         for n in range(number):
             at = now_unix_ns() - (number - n) * 10 * 10**9
             rows = tuple(

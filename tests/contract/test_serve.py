@@ -75,7 +75,7 @@ def test_every_answer_has_a_strict_policy(server: Served, path: str) -> None:
     assert "unsafe-inline" not in parts["script-src"] and "unsafe-eval" not in parts["script-src"]
     assert "unsafe-inline" not in parts["style-src"] and parts["connect-src"] == "'self'"
     assert headers["x-content-type-options"] == "nosniff" and headers["cache-control"] == "no-store"
-    assert headers["referrer-policy"] == "no-referrer" and "server" not in headers
+    assert headers["referrer-policy"] == "same-origin" and "server" not in headers
 
 
 @pytest.mark.parametrize("path", [p for p in PAGES if p != "/metrics"])
@@ -84,7 +84,7 @@ def test_every_page_has_a_twin_in_json_and_shows_names_as_text(server: Served, p
     assert html.status == twins.status == 200
     assert twins.headers["content-type"] == "application/json"
     json.loads(twins.body)
-    assert NASTY not in html.body
+    assert NASTY not in html.body and f'href="{escape(twin(path))}">JSON</a>' in html.body
     assert "http://" not in re.sub(r"<pre.*?</pre>", "", html.body, flags=re.S)
 
 
@@ -183,6 +183,9 @@ def test_a_watching_is_shown_and_looked_back_to(tmp_path: Path) -> None:
     with served(tmp_path / "s") as server:
         now = json.loads(server.ask(f"/watch.json?path={WATCHED}").body)
         assert len(now["slices"]) == 20 and now["events"]
+        (kept,) = json.loads(server.ask("/watch.json").body)["watched"]
+        assert kept["where"] == WATCHED and kept["to_unix_ns"] == now["to_unix_ns"]
+        assert f'href="/watch?path={WATCHED}">{WATCHED}</a>' in server.ask("/watch").body
         at = datetime.fromtimestamp(now["to_unix_ns"] / 1e9).astimezone()
         back = server.ask(f"/watch?path={WATCHED}&around={at:%H:%M:%S}")
         assert back.status == 200 and "EventSource" not in back.body and "local time" in back.body
@@ -300,8 +303,11 @@ def test_a_sweep_and_a_matrix_have_their_pages_and_a_sweep_answers_what_if(
     for line in words:
         done = strata(*line, "--progress", "none")
         assert done.returncode == 0, done.stderr
+    fill(tmp_path / "s")
     with served(tmp_path / "s") as server:
-        matrix, sweep = (r["id"] for r in json.loads(server.ask("/runs.json").body)["runs"])
+        matrix, sweep = (r["id"] for r in json.loads(server.ask("/runs.json").body)["runs"][:2])
+        told = server.ask("/metrics")
+        assert told.status == 200 and "strata_cell_iops{" in told.body
         assert "random read" in server.ask(f"/runs/{matrix}").body
         assert json.loads(server.ask(f"/runs/{matrix}.json").body)["schema"] == "strata.matrix/1"
         plain = server.ask(f"/runs/{sweep}").body

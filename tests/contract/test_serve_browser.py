@@ -17,7 +17,21 @@ from typing import Any
 import pytest
 from browser_view import CONTRAST, browser
 from filling import fill as fill_in_bulk
-from serving import FIRST, NASTY, SECOND, SOURCE, STOPPED, WATCHED, Served, fill, keep_slices, report, served, until
+from serving import (
+    FIRST,
+    NASTY,
+    SECOND,
+    SOURCE,
+    STOPPED,
+    WATCHED,
+    Served,
+    fill,
+    keep_slices,
+    measure_kinds,
+    report,
+    served,
+    until,
+)
 
 from strata.store import open_store
 
@@ -43,8 +57,11 @@ PAGES = {
     "live": "/runs/now-1",
     "watch form": "/watch",
     "watch": f"/watch?path={WATCHED}",
+    "matrix": "/runs/{matrix}",
+    "sweep": "/runs/{sweep}",
+    "what if": "/runs/{sweep}?if.limit=2&if.delay=0.5",
 }
-VIEWS = [(400, "light"), (400, "dark"), (1440, "light"), (1440, "dark"), (2560, "light")]
+VIEWS = [(400, "light"), (400, "dark"), (1440, "light"), (1440, "dark"), (2560, "light"), (2560, "dark")]
 
 STEP = "Number(document.querySelector('#now .confidence').textContent.match(/step (\\d+)|$/)[1])"
 """Which step the page shows; NaN before the first."""
@@ -100,7 +117,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with open_store(str(state / "strata.db")) as store:
         one = report(THIRD, 4)
         store.keep_whole([(one.run, one.results, (one.analysis, one.diagnosis))])
+    runs = measure_kinds(state)
     with measuring(state), served(state, "--control") as one:
+        one.runs.update(runs)
         yield one
 
 
@@ -130,7 +149,7 @@ def opened(chromium: Any, server: Served, path: str, width: int = 1440, scheme: 
     page.on("console", lambda message: said.append(message.text))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(server.url)
-    answer = page.goto(f"{server.base}{path}")
+    answer = page.goto(server.base + path.format(**server.runs))
     page.status = answer.status
     page.said, page.asked = said, asked
     yield page
@@ -153,6 +172,24 @@ def test_every_page_fits_reads_and_asks_nobody_else(
         assert [s for s in page.said if "Failed to load resource" not in s] == []
         assert {re.sub(r"(\w+://[^/]+).*", r"\1", url) for url in page.asked} == {server.base}
         assert "alert" not in page.evaluate("[...document.scripts].map(s => s.textContent).join('')")
+
+
+@pytest.mark.parametrize("name", ["runs", "compare", "several", "fleet", "baselines", "gate", "watch form", "watch"])
+def test_on_a_telephone_every_row_is_in_sight(chromium: Any, server: Served, fleet: Served, name: str) -> None:
+    """What a row is of and what is said of it: nothing of it has to be pushed aside, or is cut."""
+    with opened(chromium, fleet if name == "fleet" else server, PAGES[name], 400) as page:
+        told = "[...document.querySelectorAll('.ladder tbody > tr > *, .stacked tbody > tr > *')]"
+        assert page.evaluate(f"{told}.length") > 2
+        cut = f"{told}.filter(e => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1)"
+        assert page.evaluate(f"{cut}.map(e => e.textContent)") == []
+
+
+def test_a_curve_on_a_telephone_can_be_read(chromium: Any, server: Served) -> None:
+    with opened(chromium, server, PAGES["sweep"], 400) as page:
+        size = """() => { const svg = document.querySelector('.sweep svg');
+            const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+            return parseFloat(getComputedStyle(svg.querySelector('text')).fontSize) * scale }"""
+        assert page.evaluate(size) > 10
 
 
 @pytest.mark.parametrize(("width", "scheme"), VIEWS)
@@ -212,6 +249,37 @@ def test_a_page_is_walked_through_by_the_keyboard(chromium: Any, server: Served)
         page.keyboard.press("Space")
         page.keyboard.press("Enter")
         page.wait_for_url("**/compare?*run=*&run=*")
+
+
+def test_a_slider_is_moved_by_the_keyboard_and_answers(chromium: Any, server: Served) -> None:
+    """What if: the value beside it follows, and the prediction comes with the page that the button asks for."""
+    with opened(chromium, server, PAGES["sweep"]) as page:
+        page.locator("input[type=range]").first.focus()
+        for _ in range(4):
+            page.keyboard.press("ArrowRight")
+        assert page.locator("output").first.inner_text() == "2×"
+        page.keyboard.press("Enter")
+        page.wait_for_url("**if.limit=2**")
+        assert "limit=2x" in page.inner_text("main")
+        assert page.said == []
+
+
+def test_a_run_is_named_and_deleted_in_the_browser(chromium: Any, tmp_path: Path) -> None:
+    """From the list to the form and back, by links and buttons alone."""
+    fill(tmp_path / "s")
+    with served(tmp_path / "s", "--control") as server, opened(chromium, server, "/runs") as page:
+        page.get_by_label(f"Name or delete {FIRST}").click()
+        page.get_by_label("Name", exact=True).fill("the quiet one")
+        page.get_by_role("button", name="Save").click()
+        page.wait_for_url(f"**/runs/{FIRST}")
+        page.goto(f"{server.base}/runs?name=quiet")
+        assert page.locator("tbody tr").count() == 1
+        page.get_by_role("link", name="the quiet one").click()
+        page.get_by_role("link", name="Name or delete").click()
+        page.get_by_role("button", name="Delete").click()
+        page.wait_for_url("**/runs")
+        assert FIRST not in page.inner_text("main") and SECOND in page.inner_text("main")
+        assert page.said == []
 
 
 def test_a_run_is_seen_within_a_second_and_causes_fall(chromium: Any, server: Served) -> None:
@@ -303,9 +371,9 @@ def test_a_watching_goes_on_before_the_readers_eyes(chromium: Any, tmp_path: Pat
         assert page.said == []
 
 
-@pytest.mark.parametrize("name", ["runs", "report", "live", "history"])
-def test_a_page_prints_without_what_is_for_the_screen(chromium: Any, server: Served, name: str) -> None:
-    with opened(chromium, server, PAGES[name], 800, "dark") as page:
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_prints_without_what_is_for_the_screen(chromium: Any, server: Served, fleet: Served, name: str) -> None:
+    with opened(chromium, fleet if name == "fleet" else server, PAGES[name], 800, "dark") as page:
         page.emulate_media(media="print")
         hidden = "[...document.querySelectorAll('.site, .filter, button')].every(e => !e.checkVisibility())"
         assert page.evaluate(hidden)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 import time
 from pathlib import Path
 
 import pytest
 
 from strata.analyse.stats import estimate
-from strata.app import live
+from strata.app import live, live_run
 from strata.host import livefile
 from strata.host.xdg import state_dir
 from strata.model.live import LiveHead, LiveLayer, LivePoint
@@ -83,7 +85,7 @@ def test_a_run_of_hours_stays_within_the_bound_and_its_whole_time_is_there(monke
         found = feed.look()
         assert most < 40_000 + livefile.LINE_MOST and found is not None
         assert found.now is not None and found.now.step == 599 and found.last == 599 * 4
-        assert len(found.rates) <= live.SHOWN_RATES + 2 and len(files()) == 1
+        assert len(found.rates) <= live_run.SHOWN_RATES + 2 and len(files()) == 1
 
 
 def test_a_writer_that_died_is_nobody_and_its_file_is_taken_away(tmp_path: Path) -> None:
@@ -145,20 +147,20 @@ def test_what_stands_of_a_run() -> None:
         told(5, phase=Phase.CONFIRM, label=None, message="twice the depth", standing=causes),
         told(6, phase=Phase.CONFIRM, step=1, iops=700.0, finished=True),
     ]
-    found = live.run_at(HEAD, points)
+    found = live_run.run_at(HEAD, points)
     assert [(c.layer, c.iops.n) for c in found.cells] == [("disk", 2), ("share", 1)]
     assert found.cells[0].iops.value == pytest.approx((110 * 121) ** 0.5)
     assert [r.cell for r in found.rates] == [1, 1, 2, 3, 4] and found.rates[0].p99_ns == 9.0
     assert found.standing == causes and found.experiment == "twice the depth" and found.seconds == 6.0
-    assert live.run_at(HEAD, []).now is None
+    assert live_run.run_at(HEAD, []).now is None
 
 
 def test_brief_cells_keep_their_times_where_points_are_left_out() -> None:
     points = [told(n + 1, step=n // 2, iops=5.0, **({"p50_ns": 1.0} if n % 2 == 0 else {"finished": True}))
               for n in range(4000)]  # fmt: skip
-    rates = live.run_at(HEAD, points).rates
+    rates = live_run.run_at(HEAD, points).rates
     timed = [r for r in rates if r.p50_ns is not None]
-    assert live.SHOWN_RATES - 10 <= len(rates) <= live.SHOWN_RATES + 2 and 0.4 < len(timed) / len(rates) < 0.6
+    assert live_run.SHOWN_RATES - 10 <= len(rates) <= live_run.SHOWN_RATES + 2 and 0.4 < len(timed) / len(rates) < 0.6
     assert [r.second for r in rates] == sorted(r.second for r in rates) and rates[-1].second == 4000.0
 
 
@@ -167,10 +169,45 @@ def test_rounds_of_many_cells_say_together_how_much_they_vary() -> None:
     for number in range(20):
         at = {"label": f"w{number % 10}", "step": number, "finished": True}
         points.append(told(number + 1, iops=100.0 * (1.02 if number < 10 else 0.98), **at))
-    each = live.run_at(HEAD, points).cells
+    each = live_run.run_at(HEAD, points).cells
     alone = estimate([102.0, 98.0], "IOPS").half_width
     assert alone is not None and len(each) == 10
     assert all(c.iops.half_width is not None and c.iops.half_width < 0.75 * alone for c in each)
+
+
+def test_a_run_that_is_looked_at_all_along_is_what_its_points_say() -> None:
+    """What is kept up to date says after each point what is said of all of them at once."""
+    points, so_far = [], live_run.RunSoFar(HEAD)
+    for n in range(300):
+        more = {"label": f"w{n % 7}", "layer": ("disk", "share")[n % 2], "iops": 100.0 + n * 7 % 13}
+        if n % 3 == 0:
+            more["finished"] = True
+        elif n % 5 == 0:
+            more = {"error": f"it broke {n % 40}"}
+        else:
+            more["p50_ns"] = 5.0
+        points.append(told(n + 1, step=n // 3, **more))
+        so_far.take(points[-1])
+        if n % 10 == 0:
+            assert so_far.run() == live_run.run_at(HEAD, points)
+    found = so_far.run()
+    assert len(found.failed) == live_run.FAILED_MOST and found.cells[0].iops.n > 5
+    logs = [[math.log(p.progress.iops or 1) for p in points if p.progress.finished and p.progress.iops
+             and (p.progress.layer, p.progress.label) == (c.layer, c.label)] for c in found.cells]  # fmt: skip
+    spread = math.sqrt(sum(statistics.variance(x) * (len(x) - 1) for x in logs) / sum(len(x) - 1 for x in logs))
+    for cell, own in zip(found.cells, logs, strict=True):
+        wanted = estimate([math.exp(x) for x in own], "IOPS", spread)
+        assert (cell.iops.low, cell.iops.high) == pytest.approx((wanted.low, wanted.high))
+
+
+def test_what_is_kept_of_a_run_of_days_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_run, "RATES_MOST", 500)
+    so_far = live_run.RunSoFar(HEAD)
+    for n in range(3000):
+        so_far.take(told(n + 1, step=n, iops=5.0, p50_ns=1.0))
+    assert sum(map(len, so_far._rates)) == 500
+    found = so_far.run()
+    assert found.rates[-1].second == 3000.0 and len(found.rates) <= live_run.SHOWN_RATES
 
 
 def test_a_page_can_be_made_at_every_moment() -> None:
@@ -178,7 +215,7 @@ def test_a_page_can_be_made_at_every_moment() -> None:
     for text in ("", "<script>alert(1)</script>\u202e"):
         for more in ({"layer": None}, {"iops": 0.0}, {"iops": 5.0, "p50_ns": 1.0}, {"finished": True, "iops": 9.0}):
             points.append(told(len(points) + 1, message=text, **({"label": f"x{text}"} | more)))
-            made = page.render(live.run_at(HEAD, points), "/e")
+            made = page.render(live_run.run_at(HEAD, points), "/e")
             assert "<script>alert" not in made and "\u202e" not in made
     assert "x&lt;script&gt;alert" in made
 

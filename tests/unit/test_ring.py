@@ -79,3 +79,15 @@ def test_where_nothing_can_be_written_it_says_so(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(ring.os, "write", full)
     with pytest.raises(RunFailed, match="No space left"):
         Ring(tmp_path / "r").append(1, "a")
+
+
+def test_a_ring_says_what_it_is_of_and_what_is_planted_says_nothing(tmp_path: Path) -> None:
+    ring = Ring(tmp_path / "ring")
+    assert ring.subject is None
+    ring.about("/mnt/ä")
+    ring.about("/mnt/other")
+    ring.append(1, "x")
+    assert ring.subject == Ring(tmp_path / "ring").subject == "/mnt/ä" and ring.span == (1, 1)
+    (tmp_path / "ring" / "about").unlink()
+    (tmp_path / "ring" / "about").symlink_to("/etc/hostname")
+    assert ring.subject is None

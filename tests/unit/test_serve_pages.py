@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
-from serving import FIRST, SECOND, fill
+from serving import FIRST, SECOND, STOPPED, WATCHED, fill, keep_slices
 
 from strata.errors import UsageError
-from strata.serve import remembered, runs
+from strata.serve import remembered, runs, watching
 from strata.serve.feeds import Feeds
 from strata.serve.remembered import RememberedPages
 from strata.serve.runs import RunPages
+from strata.store import open_store
 
 
 @pytest.fixture
@@ -23,24 +26,24 @@ def store(tmp_path: Path) -> str:
 
 def test_more_histories_than_a_page_has_room_for_are_listed(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = RememberedPages(store)
-    assert "more cells than one page shows" not in pages.histories({"cell": "disk/*"}).html()
+    assert "more cells than one page shows" not in pages.histories({"cell": "disk/*"}).html("")
     monkeypatch.setattr(remembered, "CELLS_MOST", 1)
     found = pages.histories({"cell": "disk/*"})
-    assert "more cells than one page shows" in found.html()
+    assert "more cells than one page shows" in found.html("")
     names = json.loads(found.json())["cells"]
     assert len(names) > 1 and all(name.startswith("disk/") for name in names)
 
 
 def test_pages_of_finished_runs_are_kept_within_a_bound(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = RunPages(store, Feeds(store), control=False)
-    first = pages.one(FIRST, {}).html()
-    assert pages.one(FIRST, {}).html() is first
+    first = pages.one(FIRST, {}).html("")
+    assert pages.one(FIRST, {}).html("") is first
     monkeypatch.setattr(runs, "KEPT_PAGES", 1)
-    pages.one(SECOND, {}).html()
-    again = pages.one(FIRST, {}).html()
+    pages.one(SECOND, {}).html("")
+    again = pages.one(FIRST, {}).html("")
     assert again == first and again is not first
     monkeypatch.setattr(runs, "KEPT_BYTES", 10)
-    pages.one(SECOND, {}).html()
+    pages.one(SECOND, {}).html("")
     assert pages._made == {}
 
 
@@ -68,3 +71,43 @@ def test_only_what_changes_is_asked_of_a_sweep(asked: dict[str, str], found: dic
 @pytest.mark.parametrize(("text", "number"), [("3", 3), ("", 1), ("-1", 1), ("0", 1), ("9" * 9, 1), ("x", 1)])
 def test_a_page_number_is_a_number(text: str, number: int) -> None:
     assert runs._whole(text) == number
+
+
+@pytest.mark.parametrize(("control", "linked"), [(True, True), (False, False)])
+def test_the_form_for_a_name_and_the_end_is_linked_where_it_can_be_used(
+    store: str, control: bool, linked: bool
+) -> None:
+    """From the list, from a finished run, and from one that was stopped."""
+    pages = RunPages(store, Feeds(store), control=control)
+    assert (f'href="/runs/{FIRST}/edit"' in pages.listed({}).html("")) is linked
+    for run in (FIRST, STOPPED):
+        assert (f'href="/runs/{run}/edit"' in pages.one(run, {}).html("")) is linked
+
+
+def test_the_twins_of_lists_say_what_their_pages_say(store: str) -> None:
+    listed = json.loads(RunPages(store, Feeds(store), control=False).listed({}).json())
+    assert listed["schema"] == "strata.runs-page/1" and listed["page"] == 1 and not listed["more"]
+    assert set(listed["verdicts"]) == {FIRST, SECOND} and listed["now"] == []
+    with open_store(store) as kept:
+        kept.save_baseline("main", [FIRST], 10**18, "", new=True)
+    found = RememberedPages(store).baselines()
+    twin = json.loads(found.json())
+    (gate,) = twin["gates"]
+    assert gate["baseline"] == "main" and gate["why"] in found.html("").replace("&#39;", "'")
+    assert [b["name"] for b in twin["baselines"]] == ["main"]
+
+
+def test_a_look_back_leads_to_the_time_before_and_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRATA_STATE_DIR", str(tmp_path / "s"))
+    (tmp_path / "s").mkdir(mode=0o700)
+    assert json.loads(watching.shown({}).json())["watched"] == []
+    keep_slices(tmp_path / "s", 180)
+    now = watching.shown({"path": WATCHED})
+    shown = now.html("/twin")
+    assert 'name="around"' in shown and 'href="/twin"' in shown and ">Later</a>" not in shown
+    earlier = re.search(r'href="/watch\?path=[^"&]*&amp;around=([^"]*)">Earlier', shown)
+    assert earlier is not None
+    back = watching.shown({"path": WATCHED, "around": unquote(earlier[1])})
+    shown, found = back.html(""), json.loads(back.json())
+    assert found["from_unix_ns"] < json.loads(now.json())["from_unix_ns"] < found["to_unix_ns"]
+    assert ">Later</a>" in shown and ">Now</a>" in shown and ">Earlier</a>" in shown

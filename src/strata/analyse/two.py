@@ -34,7 +34,7 @@ from strata.analyse.stats import below, holm, two_sided
 from strata.model.compared import CellCompared, Change, Gap, Shift
 from strata.model.estimate import Estimate
 from strata.model.groups import grouped
-from strata.model.percentiles import supported
+from strata.model.percentiles import needed
 from strata.model.step_figures import StepFigures
 
 MARGIN = 0.05
@@ -214,9 +214,8 @@ def _shifts(left: Floats, right: Floats, between: Noise) -> list[list[Shift]]:
     for place, percentile in enumerate(SHIFTS, 2):
         there = [side[:, :, place] for side in (left, right)]
         both = [~np.isnan(rounds).all(axis=1) for rounds in there]
-        each = zip(*ops, strict=True)
-        carried = [percentile == "mean" or all(supported([percentile], int(n)) for n in pair) for pair in each]
-        rows = np.flatnonzero(both[0] & both[1] & np.array(carried))
+        least = 0 if percentile == "mean" else needed(percentile)
+        rows = np.flatnonzero(both[0] & both[1] & (np.minimum(*ops) >= least))
         if not rows.size:
             continue
         pair = _Pair(there[0][rows], there[1][rows], (between[0][rows], between[1][rows]))

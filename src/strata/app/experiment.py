@@ -165,6 +165,8 @@ def experimented(session: Session, analysis: Analysis) -> Diagnosis:
                 tried = (*tried, found)
             diagnosis = told()
             session.store.save_diagnosis(run.id, diagnosis)
+            # Who watches sees what the last experiment said, too.
+            session.emit(Progress(phase=Phase.CONFIRM, standing=standing_of(diagnosis)))
     return diagnosis
 
 

@@ -15,7 +15,7 @@ from strata.formats.exports import Export, MeasuredRun, Tabular, cells_as, expor
 from strata.formats.exports.openmetrics import write_with
 from strata.formats.exports.tables import CELLS
 from strata.model.matrix import MatrixResult
-from strata.model.run import Report, RunStatus
+from strata.model.run import Report, Run, RunStatus
 from strata.report.junit import gate_suite, laws_suite
 from strata.text import controls
 from strata.text.junit import CaseEnding, JunitCase, JunitSuite
@@ -32,10 +32,22 @@ def export(form: str, ids: Sequence[str], store_url: str | None, table: str = CE
     return exported(form, [load(run_id, store_url) for run_id in ids or (None,)], table)
 
 
+LOOKED_THROUGH = 3, 20
+"""Finished runs that are looked through for one whose cells are told, few at first."""
+
+
+def _has_cells(run: Run) -> bool:
+    return run.plan.matrix is None and run.plan.scale is None
+
+
 def metrics(store_url: str | None) -> str:
-    """OpenMetrics of the newest finished run of the store, and of what is measured now."""
+    """OpenMetrics of the newest finished run of the store that has cells with figures, and of what is measured now."""
     with opened(store_url) as store:
         newest = store.latest(RunStatus.DONE)
+        if newest is not None and not _has_cells(newest):
+            # A matrix has a map and a sweep a curve: the run before them is told, of the last so many.
+            looked = (run for many in LOOKED_THROUGH for run in store.list_runs(many, RunStatus.DONE))
+            newest = next(filter(_has_cells, looked), None)
     runs = [] if newest is None else [_measured(newest.id, store_url)]
     now = (feed.look() for head in measured_now() if (feed := feed_of(head.run)) is not None)
     return write_with(runs, [run for run in now if run is not None])

@@ -79,7 +79,7 @@ def _compared(store: Store, runs: Sequence[Run], lost: Sequence[HostLost]) -> Fl
     # The cells of all runs must be the same; layers are in the order of the first one's stack.
     stack = runs[0].plan.stack
     below = {layer.name: next(iter(layer.against), None) for layer in stack.layers}
-    writes = {cell.workload.key: cell.workload.rw.writes for run in runs for cell in run.plan.cells}
+    writes = {cell.workload.key: cell.workload.rw.writes for cell in runs[0].plan.cells}
     judged = judge(hosts, below, writes)
     if not judged.views:
         why, hint = "no cell was measured on all of them", "measure the same workloads at layers of the same names"

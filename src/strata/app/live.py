@@ -7,13 +7,10 @@ the bound of `strata.host.livefile`; when that is reached every second sample is
 
 from __future__ import annotations
 
-import math
 import os
 import re
-import statistics
 import threading
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -21,27 +18,22 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from strata import units
+from strata.app.live_run import Cell, RunSoFar, cell_of
 from strata.app.runner import Emit
 from strata.errors import StrataError
 from strata.host import livefile
 from strata.host.clock import now_unix_ns
 from strata.host.ownership import folder
 from strata.host.xdg import state_dir, state_dir_if_there
-from strata.model.estimate import Estimate
 from strata.model.finding import Diagnosis
-from strata.model.live import LiveCell, LiveHead, LiveLayer, LivePoint, LiveRate, LiveRun
-from strata.model.progress import Phase, Progress, StandingCause
+from strata.model.live import LiveHead, LiveLayer, LivePoint, LiveRun
+from strata.model.progress import Progress, StandingCause
 from strata.model.stack import Layer, Stack
 from strata.model.survey import Survey
 from strata.parsing import RUN_ID
 
 EVERY_S = 0.5
-SHOWN_RATES = 240
-"""Points of a chart: a point for each pixel and a half. More would take a tenth of a CPU to draw twice a second."""
 STANDING_MOST = 8
-POOLED_LEAST = 3
-"""Degrees of freedom from which on what cells differ by is known together."""
 _SUFFIX = ".live"
 _HINT = "set STRATA_STATE_DIR to a directory of your own"
 _HOLDS = r"\.?.*\.live.*"
@@ -93,7 +85,7 @@ class _Recorder:
 
     def take(self, p: Progress) -> None:
         if _is_sample(p):
-            now, of = time.monotonic(), _cell(p)
+            now, of = time.monotonic(), cell_of(p)
             if now - self._sampled < EVERY_S and of == self._of:
                 return
             self._sampled, self._of = now, of
@@ -108,14 +100,6 @@ class _Recorder:
             self._file.add(line.encode("utf-8", "replace"))
         except OSError:
             self._file = None
-
-
-Cell = tuple[Phase, int | None, str | None, str | None]
-
-
-def _cell(p: Progress) -> Cell:
-    """What is measured: the rates of one are no rates of the next."""
-    return p.phase, p.step, p.layer, p.label
 
 
 def _is_sample(p: Progress) -> bool:
@@ -153,8 +137,7 @@ class LiveFeed:
 
     path: Path
     at: livefile.Position = field(default_factory=livefile.Position)
-    head: LiveHead | None = None
-    points: deque[LivePoint] = field(default_factory=lambda: deque(maxlen=20_000))
+    so_far: RunSoFar | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _made: LiveRun | None = None
 
@@ -165,22 +148,21 @@ class LiveFeed:
             if found is None or not found.written:
                 return None
             if found.anew:
-                self.head = None
-                self.points.clear()
+                self.so_far = None
             if found.lines:
                 self._take(found.lines)
                 self._made = None
-            if self.head is not None and self._made is None:
-                self._made = run_at(self.head, self.points)
+            if self.so_far is not None and self._made is None:
+                self._made = self.so_far.run()
             return self._made
 
     def _take(self, lines: Iterable[bytes]) -> None:
         for line in lines:
             with suppress(ValidationError):
-                if self.head is None:
-                    self.head = LiveHead.model_validate_json(line)
+                if self.so_far is None:
+                    self.so_far = RunSoFar(LiveHead.model_validate_json(line))
                 else:
-                    self.points.append(LivePoint.model_validate_json(line))
+                    self.so_far.take(LivePoint.model_validate_json(line))
 
 
 def feed_of(run_id: str) -> LiveFeed | None:
@@ -202,78 +184,3 @@ def measured_now() -> tuple[LiveHead, ...]:
             with suppress(ValidationError):
                 found.append(LiveHead.model_validate_json(lines.lines[0]))
     return tuple(found)
-
-
-def run_at(head: LiveHead, points: Sequence[LivePoint]) -> LiveRun:
-    """What stands of a run after these points. Pure."""
-    began = head.began_unix_ns
-    measured: list[tuple[LivePoint, int]] = []
-    finished: dict[tuple[str, str], list[float]] = {}
-    failed: list[str] = []
-    cell = 0
-    of: Cell | None = None
-    standing: tuple[StandingCause, ...] = ()
-    experiment = None
-    for point in points:
-        p = point.progress
-        if p.standing:
-            standing, experiment = p.standing, p.message
-        if p.error:
-            failed.append(" · ".join(filter(None, (p.layer, p.label, p.error))))
-        if p.layer is None or p.label is None:
-            continue
-        if (now := _cell(p)) != of:
-            cell, of = cell + 1, now
-        if p.finished and p.iops is not None and p.error is None and p.phase is not Phase.CONFIRM:
-            finished.setdefault((p.layer, p.label), []).append(p.iops)
-        if p.iops is not None and p.error is None:
-            measured.append((point, cell))
-    last = points[-1] if points else None
-    spread = _pooled(finished.values())
-    return LiveRun(
-        head=head,
-        last=last.number if last else 0,
-        now=last.progress if last else None,
-        seconds=(last.at_unix_ns - began) / units.NS_PER_S if last else 0.0,
-        failed=tuple(dict.fromkeys(failed))[-5:],
-        cells=tuple(LiveCell(layer=a, label=b, iops=_estimate(v, spread)) for (a, b), v in finished.items()),
-        rates=tuple(_rate(point, of_cell, began) for point, of_cell in _thinned(measured)),
-        standing=standing,
-        experiment=experiment,
-    )
-
-
-def _pooled(cells: Iterable[Sequence[float]]) -> float | None:
-    """What rounds of one cell differ by, on logarithms, over all cells; None with too few. Two rounds alone say next to
-    nothing of it."""
-    logs = [[math.log(v) for v in cell] for cell in cells if len(cell) > 1 and min(cell) > 0]
-    freedom = sum(len(cell) - 1 for cell in logs)
-    if freedom < POOLED_LEAST:
-        return None
-    return math.sqrt(sum(statistics.variance(cell) * (len(cell) - 1) for cell in logs) / freedom)
-
-
-def _estimate(values: Sequence[float], spread: float | None) -> Estimate:
-    # The numerical libraries are loaded by who watches, not by who measures.
-    from strata.analyse.stats import estimate
-
-    return estimate(values, "IOPS", spread)
-
-
-def _rate(point: LivePoint, cell: int, began: int) -> LiveRate:
-    p = point.progress
-    assert p.layer is not None and p.iops is not None
-    second = (point.at_unix_ns - began) / units.NS_PER_S
-    return LiveRate(second=second, layer=p.layer, cell=cell, iops=p.iops,
-                    bytes_per_second=p.bytes_per_second, p50_ns=p.p50_ns, p99_ns=p.p99_ns)  # fmt: skip
-
-
-def _thinned(measured: Sequence[tuple[LivePoint, int]]) -> Sequence[tuple[LivePoint, int]]:
-    """About `SHOWN_RATES`. Those with times and those without come in turn where cells are brief: each kind is thinned
-    by itself, so that neither is gone."""
-    step = -(-len(measured) // SHOWN_RATES) or 1
-    kinds: tuple[list[tuple[LivePoint, int]], ...] = ([], [])
-    for one in measured:
-        kinds[one[0].progress.p50_ns is None].append(one)
-    kept = (one for kind in kinds for one in kind[(len(kind) - 1) % step :: step])
-    return sorted(kept, key=lambda one: one[0].number)

@@ -18,6 +18,7 @@ from strata.model.imported import ImportResult
 from strata.model.live import LiveRun
 from strata.model.matrix import MatrixResult
 from strata.model.nodes import NodeList, TrustState
+from strata.model.pages import BaselinesPage, RunsPage, WatchPage
 from strata.model.peers import FleetCompared
 from strata.model.plan import Plan
 from strata.model.remembered import Baseline, RunHead
@@ -37,6 +38,7 @@ WHOLE: dict[str, type[BaseModel]] = {
     "check": Checked, "import": ImportResult, "stages": StagesState, "nodes": NodeList, "trust": TrustState,
     "survey-compare": ComparedSurveys, "scale": ScaleResult, "fleet": FleetCompared, "watch": WatchResult,
     "watch-slice": Slice, "observed": Observed, "live": LiveRun, "watch-history": LookBack,
+    "runs-page": RunsPage, "baselines-page": BaselinesPage, "watched": WatchPage,
 }  # fmt: skip
 """``strata.NAME/1``: the document is the value itself."""
 PARTS: dict[str, tuple[str, Any]] = {

@@ -109,11 +109,24 @@ def listening(
 
 
 def load() -> None:
-    """Loads what the first of each page would wait for: libraries of numbers and of the store."""
+    """Loads what the first of each page would wait for: libraries of numbers and of the store, and how the values that
+    are kept are read."""
     from strata.analyse import changes, fair, gate, two
+    from strata.model.analysis import Analysis
+    from strata.model.compared import ComparedRuns
+    from strata.model.finding import Diagnosis
+    from strata.model.live import LiveHead, LivePoint, LiveRun
+    from strata.model.matrix import MatrixResult
+    from strata.model.result import CellResult
+    from strata.model.run import Report, Run
+    from strata.model.scale import ScaleResult
+    from strata.report.json_ import Document
     from strata.store import open_store
 
     del changes, fair, gate, two, open_store
+    for kept in (Run, Analysis, Diagnosis, CellResult, Report, Document, ComparedRuns, MatrixResult, ScaleResult,
+                 LiveHead, LivePoint, LiveRun):  # fmt: skip
+        kept.model_rebuild()
 
 
 def _parsed(listen: str) -> tuple[str, int]:

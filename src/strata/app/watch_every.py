@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import os
 import re
 import time
 from collections.abc import Callable
@@ -21,7 +22,8 @@ from strata.app.watch import OpenWatch, opened
 from strata.diagnose.watch.verdict import judge
 from strata.errors import UsageError
 from strata.host.ring import Ring
-from strata.host.xdg import state_dir
+from strata.host.xdg import state_dir, state_dir_if_there
+from strata.model.pages import WatchKept
 from strata.model.watch import Issuer, LookBack, Observed, Slice, WatchEvent
 from strata.probes import PROBES
 from strata.probes.issuers import Issuers
@@ -41,10 +43,36 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 
 def ring_of(where: str) -> Ring:
     """Of one path or stack file, in the state directory."""
-    name = str(local(Path(where)).resolve())
     folder = state_dir() / "watch"
     folder.mkdir(mode=0o700, exist_ok=True)
-    return Ring(folder / f"ring-{hashlib.sha256(name.encode()).hexdigest()[:16]}", KEPT_BYTES, KEPT_S)
+    return Ring(folder / _ring_name(_whole(where)), KEPT_BYTES, KEPT_S)
+
+
+def _whole(where: str) -> str:
+    return str(local(Path(where)).resolve())
+
+
+def _ring_name(whole: str) -> str:
+    return f"ring-{hashlib.sha256(os.fsencode(whole)).hexdigest()[:16]}"
+
+
+def kept_in(where: str) -> Ring:
+    """The ring of a path or stack file, to be written: it says what it is of."""
+    ring = ring_of(where)
+    ring.about(_whole(where))
+    return ring
+
+
+def kept_places() -> tuple[WatchKept, ...]:
+    """What something was kept of, the newest first."""
+    place = state_dir_if_there()
+    found = []
+    for folder in (place / "watch").glob("ring-*") if place is not None else ():
+        ring = Ring(folder)
+        where, span = ring.subject, ring.span
+        if where is not None and span is not None and folder.name == _ring_name(where):
+            found.append(WatchKept(where=where, from_unix_ns=span[0], to_unix_ns=span[1]))
+    return tuple(sorted(found, key=lambda one: one.to_unix_ns, reverse=True))
 
 
 def watch_on(where: str, every_s: float, told: Callable[[Slice], None], seconds: float | None = None) -> None:
@@ -53,7 +81,7 @@ def watch_on(where: str, every_s: float, told: Callable[[Slice], None], seconds:
     """
     if not SHORTEST_S <= every_s <= LONGEST_S:
         raise UsageError("cannot watch every", f"{every_s:g} s", f"--every must be {SHORTEST_S:g} s to 1 hour")
-    ring = ring_of(where)
+    ring = kept_in(where)
     probes = {name: opener for name, opener in PROBES.items() if name not in _LEFT_OUT}
     newest: list[Slice] = []
     with opened(where, SAMPLE_S, probes) as watched, stop_on_signals() as stop:

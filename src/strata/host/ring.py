@@ -11,13 +11,17 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from strata.errors import RunFailed
+from strata.host.proc import descriptor
 from strata.units import MIB, NS_PER_S
 
 SEGMENT_BYTES = 256 << 10
 LINE_MOST = 64 << 10
+ABOUT_MOST = 4096
+_ABOUT = "about"
 _NAME = re.compile(r"(\d{1,20})\.lines")
 
 
@@ -27,6 +31,29 @@ class Ring:
     def __init__(self, folder: Path, bytes_most: int = 64 * MIB, seconds_most: float = 24 * 3600.0) -> None:
         self._folder, self._bytes_most, self._seconds_most = folder, max(bytes_most, 2 * SEGMENT_BYTES), seconds_most
         self._segment: Path | None = None
+
+    def about(self, text: str) -> None:
+        """Keeps what the lines are of; said once. Raises `RunFailed`."""
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with suppress(FileExistsError):
+                fd = os.open(self._folder / _ABOUT, flags, 0o600)
+                try:
+                    os.write(fd, os.fsencode(text)[:ABOUT_MOST])
+                finally:
+                    os.close(fd)
+        except OSError as e:
+            raise RunFailed("cannot keep what is watched in", str(self._folder), e.strerror or str(e)) from e
+
+    @property
+    def subject(self) -> str | None:
+        """What the lines are of; None where it was not kept."""
+        try:
+            with descriptor(self._folder / _ABOUT, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC) as fd:
+                return os.fsdecode(os.read(fd, ABOUT_MOST)) or None
+        except OSError:
+            return None
 
     def append(self, at_ns: int, text: str) -> None:
         """One line more. Raises `RunFailed` where it cannot be written; `ValueError` for a text that is too long."""

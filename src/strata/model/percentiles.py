@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import lru_cache
 
 PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
 BEYOND = 100
 """I/Os that must lie beyond a percentile before it is given: fewer and it is a few single events."""
 
 
+@lru_cache(maxsize=64)
 def needed(percentile: str) -> int:
     """The fewest I/Os of which `BEYOND` lie beyond it: 10 000 for "99"."""
     return math.ceil(Decimal(BEYOND * 100) / (100 - Decimal(percentile)))

@@ -14,10 +14,11 @@ from strata.app.fleet import compare_hosts
 from strata.errors import StrataError, UsageError
 from strata.model.compared import CellCompared, ComparedRuns
 from strata.model.history import Gate, GateOutcome
+from strata.model.pages import BaselineGate, BaselinesPage
 from strata.report import compare_lines, fleet_text, gate_text
 from strata.report.html import compare, frame, history
 from strata.report.json_ import render_part
-from strata.serve.shown import Shown, render, site
+from strata.serve.shown import Shown, own_page, site
 
 HOSTS_MOST = 100
 COMPARED_MOST = 8
@@ -37,6 +38,17 @@ class GateLine:
     runs: int
     gate: Gate | None
     why: str = ""
+
+    @property
+    def value(self) -> BaselineGate:
+        """The same for programs."""
+        gate = self.gate
+        if gate is None:
+            return BaselineGate(baseline=self.name, version=self.version, outcome=None, why=self.why)
+        return BaselineGate(
+            baseline=self.name, version=self.version, candidate_runs=gate.candidate_runs, outcome=gate.outcome,
+            why=gate.why,
+        )  # fmt: skip
 
     @property
     def look(self) -> str:
@@ -64,16 +76,16 @@ class RememberedPages:
         reference, *others = chosen
         if len(others) == 1:
             found = comparing.compare_runs(reference, others[0], self._store, anyway=anyway)
-            twin = f"/compare.json?run={reference}&run={others[0]}"
             return Shown(
-                partial(compare.render, found, site("", ("JSON", twin))), partial(found.model_dump_json, indent=2)
+                lambda twin: compare.render(found, site("", ("JSON", twin))), partial(found.model_dump_json, indent=2)
             )
         each = partial(comparing.compare_each, reference, others, self._store, anyway=anyway)
 
-        def html() -> str:
+        def html(twin: str) -> str:
             # The page shows the rates alone.
             found = each(whole=False)
-            return render("several.html", "", found=found, rows=_rows(found), lines=compare_lines, anyway=anyway)
+            made = own_page("several.html", "", found=found, rows=_rows(found), lines=compare_lines, anyway=anyway)
+            return made(twin)
 
         return Shown(html, lambda: render_part("comparisons", "comparisons", each()))
 
@@ -85,39 +97,38 @@ class RememberedPages:
             raise UsageError("cannot compare", "these hosts", why, "mark a run of each host in the list: /runs")
         found = compare_hosts(chosen, self._store)
         slow = {(d.host, d.layer, d.kind) for d in found.differs}
-        html = partial(render, "fleet.html", "", found=found, text=fleet_text, slow=slow, heat=frame.heat)
+        html = own_page("fleet.html", "", found=found, text=fleet_text, slow=slow, heat=frame.heat)
         return Shown(html, partial(found.model_dump_json, indent=2))
 
     def histories(self, asked: dict[str, str]) -> Shown:
         """One cell over its runs, or the list of cells."""
         demos, cell = "demos" in asked, asked.get("cell", "").strip()
         if cell and len(matching := _matching(cell, remembering.known_cells(self._store, demos=True))) > CELLS_MOST:
-            html = partial(render, "cells.html", "/history", cells=matching, demos=demos, many=True)
+            html = own_page("cells.html", "/history", cells=matching, demos=demos, many=True)
             return Shown(html, lambda: _cells_json(matching))
         if cell:
             found = remembering.history_of(cell, self._store, NEWEST, demos=True)
-            above = site("/history", ("All cells", "/history"))
-            return Shown(partial(history.render, found, above), partial(found.model_dump_json, indent=2))
+            return Shown(
+                lambda twin: history.render(found, site("/history", ("All cells", "/history"), ("JSON", twin))),
+                partial(found.model_dump_json, indent=2),
+            )
         cells = remembering.known_cells(self._store, demos=demos)
-        return Shown(
-            partial(render, "cells.html", "/history", cells=cells, demos=demos, many=False),
-            lambda: _cells_json(cells),
-        )
+        html = own_page("cells.html", "/history", cells=cells, demos=demos, many=False)
+        return Shown(html, lambda: _cells_json(cells))
 
     def baselines(self) -> Shown:
         """Every baseline in force with its gate: whether the newest run passes stands at the top."""
         every = remembering.list_baselines(self._store)
         force = {b.name: b for b in reversed(every)}.values()
         lines = [self._gated(b.name, b.version, len(b.runs)) for b in force]
-        return Shown(
-            partial(render, "baselines.html", "/baselines", lines=lines, every=every, outcome=gate_text.outcome),
-            partial(render_part, "baselines", "baselines", every),
-        )
+        html = own_page("baselines.html", "/baselines", lines=lines, every=every, outcome=gate_text.outcome)
+        found = BaselinesPage(gates=tuple(line.value for line in lines), baselines=every)
+        return Shown(html, partial(found.model_dump_json, indent=2))
 
     def gate(self, name: str, runs: list[str]) -> Shown:
         """The gate of runs, by default the newest, against a baseline. Raises what `gate_runs` raises."""
         found = remembering.gate_runs(name, [r for r in runs if r], None, self._store)
-        html = partial(render, "gate.html", "/baselines", gate=found, text=gate_text, change=compare_lines.change)
+        html = own_page("gate.html", "/baselines", gate=found, text=gate_text, change=compare_lines.change)
         return Shown(html, partial(found.model_dump_json, indent=2))
 
     def _gated(self, name: str, version: int, runs: int) -> GateLine:

@@ -8,18 +8,21 @@ from contextlib import suppress
 from functools import partial
 from threading import Lock
 
+from markupsafe import Markup
+
 from strata.app import kept
 from strata.app.live import measured_now
 from strata.app.scale import scale_again
 from strata.errors import StrataError, UsageError
 from strata.model.matrix import MatrixResult
+from strata.model.pages import RunsPage
 from strata.model.remembered import RunHead, Wanted
 from strata.model.run import Label, Report, RunStatus
 from strata.model.scale import ScaleResult
 from strata.report import figures, json_, words
 from strata.report.html import frame, live, matrix, page, scale
 from strata.serve.feeds import Feeds
-from strata.serve.shown import Shown, part, render, site
+from strata.serve.shown import Link, Shown, own_page, part, site
 
 SLIDERS_MOST = 8
 PAGE = 100
@@ -44,44 +47,52 @@ class RunPages:
         number = _whole(asked.get("page", "1"))
         demos = "demos" in asked
         found, verdicts = kept.list_runs(PAGE + 1, self._store, wanted, demos=demos, skip=(number - 1) * PAGE)
-        shown, now = found[:PAGE], measured_now()
+        shown, more, now = found[:PAGE], len(found) > PAGE, measured_now()
 
-        def html() -> str:
+        def html(twin: str) -> str:
             rows = [[r.id, figures.utc(r.created_unix_ns), r.status.value, r.name, r.stack, r.host,
                      words.verdict_title(v) if (v := verdicts.get(r.id)) else ""] for r in shown]  # fmt: skip
             csv = frame.text_of(["run", "made_utc", "status", "name", "stack", "host", "verdict"], rows)
-            return render(
+            return own_page(
                 "runs.html", "/runs", csv, "strata-runs", runs=shown, verdicts=verdicts, now=now, asked=asked,
-                number=number, more=len(found) > PAGE, narrowed=wanted != Wanted(), demos=demos, control=self._control,
-            )  # fmt: skip
+                number=number, more=more, narrowed=wanted != Wanted(), demos=demos, control=self._control,
+            )(twin)  # fmt: skip
 
-        return Shown(html, partial(json_.render_part, "runs", "runs", shown))
+        def as_json() -> str:
+            there = {run.id: verdicts[run.id] for run in shown if run.id in verdicts}
+            listed = RunsPage(page=number, more=more, now=now, runs=shown, verdicts=there)
+            return listed.model_dump_json(indent=2)
+
+        return Shown(html, as_json)
 
     def one(self, run_id: str, asked: dict[str, str]) -> Shown:
         """A run as it is: its report, its matrix, its sweep, or how far it has come. ``asked``: of a sweep, by how much
         what is changed (``if.limit=2``)."""
         now = self._feeds.look(run_id)
         if now is not None:
-            html = partial(live.render, now, f"/runs/{run_id}/events", site("", ("JSON", f"/runs/{run_id}.json")))
-            return Shown(html, partial(now.model_dump_json, indent=2))
+            events = f"/runs/{run_id}/events"
+            return Shown(
+                lambda twin: live.render(now, events, site("", ("JSON", twin))), partial(now.model_dump_json, indent=2)
+            )
         (head,) = kept.named_runs([run_id], self._store)
         if what_if := _what_if(asked):
             found = scale_again(head.id, self._store, tuple(f"{name}={times:g}x" for name, times in what_if.items()))
-            html = partial(_page, found, control=self._control, what_if=what_if)
-            return Shown(html, partial(found.model_dump_json, indent=2))
-        return Shown(partial(self._finished, head), partial(self._as_json, head.id))
+            return Shown(
+                lambda twin: _page(found, self._above(head.id, twin), what_if), partial(found.model_dump_json, indent=2)
+            )
+        return Shown(lambda _: self._finished(head), partial(self._as_json, head.id))
 
     def saved(self, run_id: str) -> tuple[str, str]:
         """(name, page) of a finished run as the file that ``strata report --html`` writes."""
         found = kept.load_kept(run_id, self._store)
         name = found.run.id if isinstance(found, Report) else found.run
-        return f"strata-{name}.html", _page(found, alone=True)
+        return f"strata-{name}.html", _page(found, None)
 
     def edited(self, run_id: str) -> Shown:
         """The form for a run's name and end."""
         (head,) = kept.named_runs([run_id], self._store)
-        html = partial(render, "edit.html", "", head=head, control=self._control)
-        return Shown(html, head.model_dump_json)
+        html = own_page("edit.html", "", head=head, control=self._control)
+        return Shown(html, partial(head.model_dump_json, indent=2))
 
     def label(self, run_id: str, name: str, note: str) -> None:
         """Another name. Raises `UsageError` for one that is too long."""
@@ -99,17 +110,25 @@ class RunPages:
         (head,) = kept.named_runs([run_id], self._store)
         kept.delete_runs([head.id], self._store)
 
+    def _above(self, run: str, twin: str) -> Markup:
+        return site("", ("Save as a file", f"/runs/{run}/report.html"), *self._edit(run), ("JSON", twin))
+
+    def _edit(self, run: str) -> tuple[Link, ...]:
+        return (("Name or delete", f"/runs/{run}/edit"),) if self._control else ()
+
     def _finished(self, head: RunHead) -> str:
+        """Its page; made once for what the run is called."""
+        twin = f"/runs/{head.id}.json"
         with self._lock:
             if head in self._made:
                 self._made.move_to_end(head)
                 return self._made[head]
         try:
-            made = _page(kept.load_kept(head.id, self._store), control=self._control)
+            made = _page(kept.load_kept(head.id, self._store), self._above(head.id, twin))
         except StrataError as e:
             if e.exit_code != 4:
                 raise
-            return render("unfinished.html", "", head=head, error=e)
+            return own_page("unfinished.html", "", links=self._edit(head.id), head=head, error=e)(twin)
         if head.status is RunStatus.DONE:
             with self._lock:
                 self._made[head] = made
@@ -123,14 +142,9 @@ class RunPages:
 
 
 def _page(
-    found: Report | MatrixResult | ScaleResult, *, alone: bool = False, control: bool = False,
-    what_if: dict[str, float] | None = None,
-) -> str:  # fmt: skip
-    run = found.run.id if isinstance(found, Report) else str(found.run)
-    links = [("JSON", f"/runs/{run}.json"), ("Save as a file", f"/runs/{run}/report.html")]
-    if control:
-        links.append(("Name or delete", f"/runs/{run}/edit"))
-    above = None if alone else site("", *links)
+    found: Report | MatrixResult | ScaleResult, above: Markup | None, what_if: dict[str, float] | None = None
+) -> str:
+    """``above`` None: as the file alone."""
     if isinstance(found, Report):
         return page.render(found, above)
     if isinstance(found, MatrixResult):
@@ -139,7 +153,7 @@ def _page(
         # What can be changed: the limit without a name, the time that waits for nothing, and what a counter told of.
         names = dict.fromkeys(("limit", "delay", *(b.name for p in found.points for b in p.busy)))
         sliders = [(name, (what_if or {}).get(name, 1.0)) for name in [*names][:SLIDERS_MOST]]
-        above += part("ask.html", run=run, sliders=sliders)
+        above += part("ask.html", run=found.run, sliders=sliders)
     return scale.render(found, above)
 
 

@@ -72,7 +72,7 @@ def _ready(store: str | None) -> None:
     compile_all()
     load()
     with suppress(StrataError):
-        RunPages(store, Feeds(store), control=False).listed({}).html()
+        RunPages(store, Feeds(store), control=False).listed({}).html("")
     # What is loaded stays: without this, each tenth page or so waits for Python to walk through all of it.
     gc.collect()
     gc.freeze()

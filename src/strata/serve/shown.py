@@ -19,11 +19,15 @@ STYLES = ("style.css", "compare.css", "history.css", "matrix.css", "scale.css", 
 SCRIPTS = ("script.js", "live.js")
 
 
+Link = tuple[str, str]
+"""Its word and its address."""
+
+
 @dataclass(frozen=True)
 class Shown:
-    """One thing in both forms, each made only where it is asked for."""
+    """One thing in both forms, each made only where it is asked for. The page is told the address of its twin."""
 
-    html: Callable[[], str]
+    html: Callable[[str], str]
     json: Callable[[], str]
     status: int = 200
 
@@ -53,7 +57,7 @@ def policy() -> str:
     )
 
 
-def site(current: str, *links: tuple[str, str]) -> Markup:
+def site(current: str, *links: Link) -> Markup:
     """What stands above every page: where else to go, and ``links`` to what belongs to this one."""
     return part("nav.html", pages=PAGES, current=current, links=links)
 
@@ -63,9 +67,18 @@ def part(template: str, **context: Any) -> Markup:
     return Markup(environment().get_template(template).render(**context))
 
 
-def render(template: str, current: str, csv: str | None = None, name: str = "strata", **context: Any) -> str:
-    """A page of this folder. Its HTML stands in the same frame as a report."""
-    return frame.render(template, csv, name, ("site.css",), env=environment(), site=site(current), **context)
+def own_page(
+    template: str, current: str, csv: str | None = None, name: str = "strata", links: tuple[Link, ...] = (),
+    **context: Any,
+) -> Callable[[str], str]:  # fmt: skip
+    """How a page of this folder is made, with ``links`` to what belongs to it. Its HTML stands in the same frame as a
+    report."""
+
+    def made(twin: str) -> str:
+        above = site(current, *links, ("JSON", twin))
+        return frame.render(template, csv, name, ("site.css",), env=environment(), site=above, **context)
+
+    return made
 
 
 def refusal(error: StrataError, anyway: str | None = None) -> Shown:
@@ -73,7 +86,7 @@ def refusal(error: StrataError, anyway: str | None = None) -> Shown:
     status = 404 if isinstance(error, UsageError) else 409 if error.exit_code == 4 else 500
     told = {"error": error.headline, "problems": list(error.problems), "hint": error.hint}
     return Shown(
-        lambda: render("refused.html", "", error=error, anyway=anyway),
+        own_page("refused.html", "", error=error, anyway=anyway),
         lambda: json.dumps(told, indent=2, ensure_ascii=False),
         status,
     )

@@ -63,7 +63,7 @@ def _twins(path: str, look: Look) -> tuple[Route, Route]:
 
     def html(request: Request) -> Response:
         shown = look(request)
-        return HTMLResponse(shown.html(), shown.status)
+        return HTMLResponse(shown.html(_twin(request)), shown.status)
 
     def as_json(request: Request) -> Response:
         shown = look(request)
@@ -71,6 +71,13 @@ def _twins(path: str, look: Look) -> tuple[Route, Route]:
         return Response(controls.halves(shown.json()), shown.status, media_type=_JSON)
 
     return Route(f"{path}.json", as_json), Route(path, html)
+
+
+def _twin(request: Request) -> str:
+    """The address of the same as JSON."""
+    asked = request.scope["query_string"].decode("latin-1")
+    # One slash: behind two of them would be the name of another site.
+    return f"/{quote(request.scope['path'].lstrip('/'))}.json{'?' if asked else ''}{asked}"
 
 
 def _saved(runs: RunPages, run: str) -> Response:
@@ -121,4 +128,4 @@ def _unknown(request: Request, error: Exception) -> Response:
 def _answer(request: Request, shown: Shown) -> Response:
     if request.url.path.endswith(".json"):
         return Response(controls.halves(shown.json()), shown.status, media_type=_JSON)
-    return HTMLResponse(shown.html(), shown.status)
+    return HTMLResponse(shown.html(_twin(request)), shown.status)

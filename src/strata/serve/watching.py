@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 import time
 from collections.abc import AsyncIterator
 from functools import partial
 from urllib.parse import quote
 
+from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
 from strata.app import watch_every
 from strata.errors import UsageError
+from strata.model.pages import WatchPage
+from strata.model.watch import LookBack
 from strata.report.html import watch
 from strata.serve.feeds import ALIVE_S, event
-from strata.serve.shown import Shown, render, site
+from strata.serve.shown import Shown, own_page, part, site
+from strata.units import NS_PER_S
 
 SHOWN_S = 900.0
 """Of what was kept last."""
@@ -26,19 +31,43 @@ def shown(asked: dict[str, str]) -> Shown:
     """The newest of a path, or a time that is looked back to; without a path, the form for one. Raises `UsageError`."""
     path, around = asked.get("path", "").strip(), asked.get("around", "").strip()
     if not path:
-        return Shown(partial(render, "watch.html", "/watch"), lambda: "{}")
+        kept = WatchPage(watched=watch_every.kept_places())
+        html = own_page("watch.html", "/watch", kept=kept.watched)
+        return Shown(html, partial(kept.model_dump_json, indent=2))
     _check(path)
     if around:
         found = watch_every.look_back(path, around)
-        above = site("/watch", ("Now", f"/watch?path={quote(path)}"))
-        return Shown(partial(watch.render, found, None, above), partial(found.model_dump_json, indent=2))
+        return Shown(
+            lambda twin: watch.render(found, None, _above(found, twin, back=True)),
+            partial(found.model_dump_json, indent=2),
+        )
     newest = watch_every.newest(path, SHOWN_S)
     if newest is None:
         hint = f"strata watch {path} --every 10s keeps the last hours"
         raise UsageError("cannot show", path, "nothing was kept of it", hint)
-    above = site("/watch", ("Look back", "/watch"), ("JSON", f"/watch.json?path={quote(path)}"))
-    html = partial(watch.render, newest, f"/watch/events?path={quote(path)}", above)
-    return Shown(html, partial(newest.model_dump_json, indent=2))
+    events = f"/watch/events?path={quote(path)}"
+    return Shown(
+        lambda twin: watch.render(newest, events, _above(newest, twin, back=False)),
+        partial(newest.model_dump_json, indent=2),
+    )
+
+
+def _above(found: LookBack, twin: str, *, back: bool) -> Markup:
+    """Where else to go: the time before what is shown, and after a look ``back`` the time after it and now."""
+    here = f"/watch?path={quote(found.where)}"
+    first, last = watch_every.ring_of(found.where).span or (found.from_unix_ns, found.to_unix_ns)
+    links = {"Earlier": _around(here, found.from_unix_ns)} if first < found.from_unix_ns else {}
+    if back:
+        links |= {"Later": _around(here, found.to_unix_ns)} if last > found.to_unix_ns else {}
+        links["Now"] = here
+    return site("/watch", ("All that is watched", "/watch"), ("JSON", twin)) + part(
+        "back.html", path=found.where, links=links
+    )
+
+
+def _around(here: str, unix_ns: int) -> str:
+    at = datetime.datetime.fromtimestamp(unix_ns // NS_PER_S).isoformat()
+    return f"{here}&around={quote(at)}"
 
 
 def follow(path: str) -> AsyncIterator[str]:

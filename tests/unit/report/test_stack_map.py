@@ -57,6 +57,18 @@ def test_what_does_not_fit_is_cut_and_whole_in_its_title() -> None:
     assert "<title>0 " + "x" * 300 + "</title>" in svg
 
 
+def test_what_goes_along_arrows_beside_each_other_is_whole() -> None:
+    """Two and three beside each other, with rates as long as they become."""
+    said = ("1 234 567 IOPS", "12.5 GiB/s")
+    for many in (1, 2, 3):
+        osds = [MapLayer(f"osd {n}", "block:/dev/a", "a", (), n, said) for n in range(many)]
+        pool = MapLayer("pool", "rbd:p", "a", tuple(o.name for o in osds), many, said)
+        svg = str(stack_map("m", "the map", [*osds, pool], []))
+        assert "…" not in re.sub(r"<title>.*?</title>", "", svg.replace("its cards are not known", ""))
+        for word in said:
+            assert len(re.findall(rf">[^<]*{re.escape(word)}[^<]*</text>", svg)) == many + 1
+
+
 def test_there_is_no_map_of_nothing() -> None:
     assert stack_map("m", "x", [], []) is None
 

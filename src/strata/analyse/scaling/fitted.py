@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 
@@ -37,6 +38,8 @@ LEAST_ERROR = 0.01
 WILDEST = 1.0
 """Standard error of a point at most, of the logarithm of its rate: one that says less says nothing of the curve."""
 DRAWS = 200
+KEPT_FITS = 32
+"""Curves that are kept: another question to the same points does not fit them again."""
 LEVEL = 0.95
 REACH = 4.0
 """Times the largest load up to which a knee is looked for; beyond nothing was seen of the curve."""
@@ -135,6 +138,11 @@ def fitted(points: Sequence[LoadPoint], *, seed: int = 1, draws: int = DRAWS) ->
     series = tuple(sorted((p for p in points if p.rate > 0 and p.load > 0), key=lambda p: p.load))
     if refused := _too_little(series):
         return NoCurve(refused)
+    return _through(series, seed, draws)
+
+
+@lru_cache(maxsize=KEPT_FITS)
+def _through(series: tuple[LoadPoint, ...], seed: int, draws: int) -> Fitted | NoCurve:
     n, x = (np.array([getattr(p, name) for p in series], dtype=float) for name in ("load", "rate"))
     own = np.array([p.error for p in series], dtype=float)
     errors = np.hypot(own, LEAST_ERROR) * x

@@ -99,3 +99,10 @@ def test_points_that_say_nothing_break_no_fit() -> None:
     assert isinstance(found, Fitted)
     limit = found.limit()
     assert limit is not None and limit.low is not None and limit.low < 2000
+
+
+def test_another_question_to_the_same_points_does_not_fit_them_again() -> None:
+    """A reader moves a slider of `strata serve`, and the curve of his sweep stays the one it was."""
+    there = points(capped(250.0, 2900.0))
+    assert fitted(there) is fitted(list(reversed(there)))
+    assert fitted(there) is not fitted(there, seed=2)

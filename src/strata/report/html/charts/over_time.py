@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from markupsafe import Markup
 
+from strata.model.groups import grouped
 from strata.report.html.charts import svg
 from strata.report.html.charts.svg import linear, log_range, log_ticks, logarithmic
 
@@ -51,8 +52,7 @@ def over_time(
         drawn.append(svg.text(x(second), BOTTOM + 16, clock(second), "tick", anchor))
     drawn.append(svg.text((LEFT + RIGHT) / 2, HEIGHT - 4, f"{name}, since {since}", "axis", "middle"))
     said = {}
-    for cell in dict.fromkeys(r.cell for r, _ in points):
-        mine = [(r, v) for r, v in points if r.cell == cell]
+    for mine in grouped((one[0].cell, one) for one in points).values():
         layer = mine[0][0].layer
         index = order.get(layer, 0)
         said[layer] = write(mine[-1][1])

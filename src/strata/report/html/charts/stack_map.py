@@ -148,8 +148,10 @@ def _arrows(
     one: MapLayer, boxes: dict[str, _Box], grounds: dict[str, float], past: Sequence[tuple[MapLayer, str]], right: float
 ) -> list[Markup]:
     """From a layer to each that it stands on, or to the medium; what was issued at it stands beside them."""
-    middle, top, width = boxes[one.name]
+    centre, top, width = boxes[one.name]
     start, kind = top + STATION, "arrow busy" if one.busy else "arrow"
+    # Beside others a layer is narrow: what stands beside its arrow has three quarters of it.
+    middle = centre if width > COLUMN else centre - width / 4
     drawn: list[Markup] = []
     beside = [below for below in one.on if (one, below) not in past]
     for below in one.on:
@@ -158,7 +160,7 @@ def _arrows(
             at, end, half = boxes[below]
             out, into = top + STATION / 2, end + STATION / 2
             side = at + half / 2
-            drawn.append(svg.path([(middle + width / 2, out), (lane, out), (lane, into), (side + 6, into)], kind))
+            drawn.append(svg.path([(centre + width / 2, out), (lane, out), (lane, into), (side + 6, into)], kind))
             drawn.append(_head(side, into, sideways=True))
             continue
         x = middle + (beside.index(below) - (len(beside) - 1) / 2) * 14
@@ -169,7 +171,7 @@ def _arrows(
         ground = grounds[one.name]
         drawn += [svg.path([(middle, start), (middle, ground - 6)], kind), _head(middle, ground)]
     side = middle + 8 + 7 * max(0, len(beside) - 1)
-    room = middle + width / 2 - side
+    room = centre + width / 2 - side
     whole = " · ".join(one.rate)
     lines = (whole,) if len(whole) * _BOLD <= room else one.rate
     drawn += [_text(side, start + 15 + LINE * n, line, room, "figure over") for n, line in enumerate(lines)]

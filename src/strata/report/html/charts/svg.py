@@ -71,8 +71,10 @@ _MARKS = ("M-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0", "M0 -4L4 0L0 4L-4 0Z", "M-3 -3H3
 
 def mark(x: float, y: float, index: int, *children: object) -> Markup:
     """One figure of the layer of that number, in its shape and colour."""
-    at = f"translate({coordinate(x)} {coordinate(y)})"
-    return element("path", *children, d=_MARKS[index % len(_MARKS)], transform=at, class_=f"dot {layer_class(index)}")
+    # Written whole: a page that is looked at has hundreds of them, twice a second.
+    at, inner = f"translate({coordinate(x)} {coordinate(y)})", "".join(map(escape, children))
+    shape, kind = _MARKS[index % len(_MARKS)], layer_class(index)
+    return Markup(f'<path d="{shape}" transform="{at}" class="dot {kind}">{inner}</path>')
 
 
 def left_axis(left: float, right: float, ticks: Iterable[tuple[float, str]]) -> list[Markup]:
@@ -83,7 +85,7 @@ def left_axis(left: float, right: float, ticks: Iterable[tuple[float, str]]) -> 
 
 def title(content: str) -> Markup:
     """What a pointer over the parent shows, and a screen reader reads."""
-    return element("title", content)
+    return Markup(f"<title>{escape(content)}</title>")
 
 
 def picture(
