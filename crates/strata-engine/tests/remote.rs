@@ -158,7 +158,7 @@ fn a_share_is_driven_through_the_same_calls_and_says_what_was_agreed_on() {
     let agreed = in_force["smb"].as_object().unwrap();
     assert_eq!((&agreed["sessions"], &agreed["channels"]), (&json!(2), &json!(1)));
     assert_eq!((&agreed["credits_needed"], &agreed["unbuffered_asked"]), (&json!(4), &json!(true)));
-    assert_eq!(agreed.len(), 10);
+    assert_eq!(agreed.len(), 11);
     assert!(Smb::remove(&address, b"OTHER", patience).is_err());
     Smb::remove(&address, b"MARK", patience).unwrap();
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter
+from pydantic_core import PydanticSerializationError
 
 from strata.model.analysis import CellSummary, Check, Comparison, Generator, NoiseFloor, Remote
 from strata.model.base import Value
@@ -157,7 +158,12 @@ def render_part(name: str, key: str, part: Value | Iterable[Value | Path | str])
 
 
 def _indented(part: Value | Path | str, depth: int) -> str:
-    """As JSON whose further lines stand so deep; a text in it has no line ends of its own."""
+    """As JSON whose further lines stand so deep; a text in it has no line ends of its own. A path that is no text is
+    printed with the bytes it has, not as it is shown."""
     if isinstance(part, Value):
-        return part.model_dump_json(indent=2).replace("\n", "\n" + "  " * depth)
+        try:
+            told = BaseModel.model_dump_json(part, indent=2)
+        except PydanticSerializationError:
+            told = json.dumps(part.model_dump(mode="json"), indent=2, ensure_ascii=False, allow_nan=False)
+        return told.replace("\n", "\n" + "  " * depth)
     return json.dumps(str(part), ensure_ascii=False)
