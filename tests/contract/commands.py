@@ -47,6 +47,7 @@ def measured(
         if 0 not in expected or "no I/O completed" not in done.stderr:
             break
     assert done.returncode in expected, done.stderr
+    assert done.stdout, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     return document
 

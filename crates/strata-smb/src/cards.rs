@@ -9,7 +9,7 @@ use std::time::Duration;
 use smb2::msg::ioctl::{IoctlRequest, IoctlResponse, SMB2_0_IOCTL_IS_FSCTL};
 use smb2::types::{Command, FileId};
 
-use crate::dial::{CreateOptions, Purpose, dial};
+use crate::dial::{CreateOptions, Purpose, dial, dial_at};
 use crate::uri::Uri;
 
 /// `FSCTL_QUERY_NETWORK_INTERFACE_INFO`.
@@ -26,6 +26,8 @@ const INET: (u16, usize) = (0x0002, 28);
 const INET6: (u16, usize) = (0x0017, 32);
 /// Longest wait for an address that is offered and may not be reachable from here.
 const TRY: Duration = Duration::from_secs(1);
+/// What two addresses have to show alike of the file.
+const BEGINNING: u32 = 4096;
 /// Addresses that are tried at most.
 const TRIES: usize = 16;
 
@@ -48,9 +50,9 @@ pub struct Spread {
 impl Spread {
     /// Ask the server of `uri` for its cards: those that further connections, up to `most`, can be spread over.
     ///
-    /// The first is the one that the connection for this question came to. The others are reachable from here, of the same
-    /// family, on cards of their own, and no slower. A server that does not offer the address that we came to (it is behind
-    /// another's) has no other for us.
+    /// They are of the family of the address that the connection for this question came to, on cards of their own, and no
+    /// slower; and as [`Self::among`] says. A server that does not offer the address that we came to (it is behind another's)
+    /// has no other for us.
     ///
     /// # Errors
     /// The server cannot be reached, or its answer is none.
@@ -70,14 +72,34 @@ impl Spread {
             return Ok(Self::default());
         }
         let answer: IoctlResponse = reply.body()?;
-        let others = others(named, &cards(&answer.output_data));
+        Self::among(uri, &others(named, &cards(&answer.output_data)), most, patience)
+    }
+
+    /// The address that `uri` names, and those `offered` at which the same file stands.
+    ///
+    /// A list of addresses is a claim: what is reached at one may be another server with a file of that name, which is not
+    /// ours to write to. So each has to answer, to take our logon, and to show the size and the beginning, where our mark
+    /// is, that the named one shows.
+    ///
+    /// # Errors
+    /// The named one cannot be reached.
+    pub fn among(uri: &Uri, offered: &[IpAddr], most: u32, patience: Duration) -> io::Result<Self> {
+        if offered.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut there = dial(uri, Purpose::Read, CreateOptions::default(), patience)?;
+        let Some(named) = there.talk.line.peer() else { return Ok(Self::default()) };
+        let wanted = there.beginning(BEGINNING)?;
         let mut addresses = vec![named];
-        for address in others.into_iter().take(TRIES) {
+        for address in offered.iter().take(TRIES) {
             if addresses.len() >= most as usize {
                 break;
             }
-            if uri.dial_at(&address.to_string(), patience.min(TRY)).is_ok() {
-                addresses.push(address);
+            let shown =
+                dial_at(uri, Some(*address), Purpose::Read, CreateOptions::default(), patience.min(TRY))
+                    .and_then(|mut other| other.beginning(BEGINNING));
+            if shown.is_ok_and(|shown| shown == wanted) {
+                addresses.push(*address);
             }
         }
         if addresses.len() < 2 {

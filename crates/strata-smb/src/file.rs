@@ -66,6 +66,14 @@ impl Dialled {
         Ok(data)
     }
 
+    /// The size of the file, and its first bytes: as many as there are, at most `length`.
+    ///
+    /// # Errors
+    /// As of a read.
+    pub(crate) fn beginning(&mut self, length: u32) -> io::Result<(u64, Vec<u8>)> {
+        Ok((self.size_bytes, self.read(0, length)?))
+    }
+
     fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<()> {
         let request = WriteRequest {
             data_offset: 112,

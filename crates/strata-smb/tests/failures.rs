@@ -4,12 +4,12 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use common::{PASSWORD, PATIENCE, one, smbd, spec};
+use common::{PASSWORD, PATIENCE, Smbd, one, smbd, spec};
 use strata_io::{Io, Op, Queue};
-use strata_smb::{SmbQueue, Uri, errno, probe};
+use strata_smb::{SmbQueue, Spread, Uri, errno, probe};
 
 fn refused(uri: &Uri, block: u32) -> std::io::Error {
     SmbQueue::open(uri, spec(1, block, 1)).expect_err("it is refused")
@@ -75,6 +75,52 @@ fn guests_are_told_from_users() {
     assert_eq!(errno(&error), libc::ENOENT, "a guest got as far as the file: {error}");
     let error = refused(&here("", server.port, "open/x?sign=on"), 4096);
     assert!(error.to_string().contains("a guest has no key to sign with"), "{error}");
+}
+
+/// The server also answers there: smbd itself only listens at addresses that an interface has.
+fn stands_at(address: [u8; 4], port: u16, server: &Smbd) {
+    let listener = TcpListener::bind((std::net::IpAddr::from(address), port)).expect("a free port");
+    let behind = server.port;
+    let carry = |mut from: TcpStream, mut to: TcpStream| {
+        let _ended = std::io::copy(&mut from, &mut to);
+        let _gone = to.shutdown(std::net::Shutdown::Write);
+    };
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let Ok(there) = TcpStream::connect(("127.0.0.1", behind)) else { return };
+            let (back, to) = (there.try_clone().expect("a socket"), client.try_clone().expect("a socket"));
+            std::thread::spawn(move || carry(client, there));
+            std::thread::spawn(move || carry(back, to));
+        }
+    });
+}
+
+#[test]
+fn an_address_at_which_another_file_of_that_name_stands_gets_no_connection() {
+    let (Some(server), Some(other), Some(shorter), Some(same)) = (smbd(""), smbd(""), smbd(""), smbd(""))
+    else {
+        return;
+    };
+    for (last, one) in [(2, &other), (3, &shorter), (4, &same)] {
+        stands_at([127, 0, 0, last], server.port, one);
+    }
+    server.file("data", 1 << 20);
+    same.file("data", 1 << 20);
+    shorter.file("data", 1 << 19);
+    let mut content = std::fs::read(server.path("data")).expect("what was made");
+    content[40] ^= 1;
+    std::fs::write(other.path("data"), &content).expect("a file");
+    // At the last address nobody listens.
+    let offered = [2, 3, 4, 5].map(|last| [127, 0, 0, last].into());
+    let uri = server.uri("share", "data", "");
+    let found = Spread::among(&uri, &offered, 8, PATIENCE).expect("a server");
+    assert_eq!(found.addresses().map(|a| a.to_string()).collect::<Vec<_>>(), ["127.0.0.1", "127.0.0.4"]);
+    let one_more = Spread::among(&uri, &offered[..2], 8, PATIENCE).expect("a server");
+    assert_eq!(one_more.addresses().count(), 0, "nobody beside the named one");
+    let mut queue = SmbQueue::open_over(&uri, spec(4, 4096, 4), &found, PATIENCE).expect("the file opens");
+    assert_eq!(one(&mut queue, Op::Write, 8192, 4096), 4096);
+    drop(queue);
+    assert_eq!(std::fs::read(other.path("data")).expect("as it was"), content);
 }
 
 #[test]
