@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from strata.analyse import cell_summary
-from strata.diagnose import diagnose, outcome, propose
-from strata.diagnose.calibrated import calibrated
+from strata.diagnose import calibrated, diagnose, outcome, propose
 from strata.diagnose.opinion import CEILING_CONFIRMED
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.experiment import Experiment, Prediction, Tried
@@ -49,7 +48,9 @@ def before(name: str, seed: int = 1) -> tuple[Scene, Analysis, Diagnosis, Experi
 
 
 @pytest.mark.parametrize("name", PROPOSED)
-def test_the_truth_survives_its_experiments(name: str) -> None:
+def test_the_truth_survives_its_experiments(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As it is argued: two that are told as 0.799 differ there.
+    monkeypatch.setattr(calibrated, "told", lambda diagnosis: diagnosis)
     confirmed = 0
     for seed in range(5):
         scene, analysis, found, _ = before(name, seed)
@@ -61,9 +62,9 @@ def test_the_truth_survives_its_experiments(name: str) -> None:
         assert len(after.story) == len(tried)
         assert not any(f"{scene.layer}: {scene.cause}" in told.fell for told in after.story)
         assert (after.verdict.layer, after.verdict.cause) == (found.verdict.layer, found.verdict.cause)
-        if EvidenceKind.INTERVENTIONAL in {e.kind for e in after.findings[0].evidence}:
+        if found.verdict.confidence < after.verdict.confidence <= CEILING_CONFIRMED:
             confirmed += 1
-            assert found.verdict.confidence <= after.verdict.confidence <= calibrated(CEILING_CONFIRMED)
+            assert EvidenceKind.INTERVENTIONAL in {e.kind for e in after.findings[0].evidence}
             assert after.findings[0].outcome is not None
     assert confirmed >= 4
 
