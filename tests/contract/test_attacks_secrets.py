@@ -104,6 +104,17 @@ def test_a_password_in_the_environment_is_told_as_little(tmp_path: Path, own_sta
     assert CANARY.encode() not in kept(own_state)
 
 
+@pytest.mark.parametrize("command", ["true", "false"])
+def test_the_command_of_a_sweep_is_kept_without_its_password(tmp_path: Path, own_state: Path, command: str) -> None:
+    make = f"{command} --password '{CANARY}' nbd://u:{CANARY}@h/e {{}}"
+    words = ["scale", "null:", "--over", "queues", "--points", "1,2", "--make", make, "--now", "1", "--budget", "2s"]
+    done = subprocess.run([*STRATA, *words, "--json"], capture_output=True, timeout=120, check=False)
+    again = subprocess.run([*STRATA, "report", "--json"], capture_output=True, check=False)
+    assert done.returncode == 0 and b"--make" in again.stdout, done.stderr
+    for said in (done.stdout, done.stderr, again.stdout, kept(own_state)):
+        assert CANARY.encode() not in said
+
+
 def test_a_run_keeps_its_command_line_without_the_password(tmp_path: Path, own_state: Path) -> None:
     """The words of a real run, also such as it did not use: the store, every form of the report, the repeat line."""
     store, page, text = tmp_path / "strata.db", tmp_path / "page.html", tmp_path / "page.md"

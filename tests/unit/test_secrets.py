@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,3 +102,18 @@ def test_a_database_gets_the_password_that_is_not_shown(secret: str) -> None:
         assert url is not None
         assert (url.password, url.host, url.database) == (secret.replace("%20", " "), "h", "db")
         assert shown(url) == "postgresql+psycopg://u:***@h:5433/db"
+
+
+def test_a_word_that_is_a_command_line_has_secrets_too() -> None:
+    command = "attach --password 'a b c' --to mysql://u:sesame@h/ {}"
+    shown = secrets.hidden_line(["strata", "scale", "--make", command, "--now", "1"])
+    assert shown == ("strata", "scale", "--make", "attach --password '***' --to 'mysql://u:***@h/' '{}'", "--now", "1")
+    twice = secrets.hidden_command(f"sh -c {shlex.quote(command)}")
+    assert "a b c" not in twice and "sesame" not in twice
+    for plain in ("resize --to 4 {}", "no options {}", "half --quoted 'text", "two words", ""):
+        assert secrets.hidden_command(plain) == plain
+
+
+def test_a_secret_that_is_a_word_by_itself_is_known_to_running_text() -> None:
+    secrets.know_process(["strata", "--make", "attach --token open-sesame-7 {}"], {})
+    assert secrets.redacted("it said open-sesame-7") == "it said ***"

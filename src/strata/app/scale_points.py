@@ -15,6 +15,7 @@ from strata.model.placement import Placement
 from strata.model.plan import Cell
 from strata.model.scale import Axis
 from strata.model.workload import Workload
+from strata.text import secrets
 
 Changed = Mapping[str, object]
 HOLE = "{}"
@@ -107,7 +108,7 @@ def run_users(words: Sequence[str], what: str) -> None:
         said = told.read()
     if code:
         text = said.decode("utf-8", "replace").strip()[-SAID:] or "it said nothing"
-        raise RunFailed(what, shlex.join(words), f"exit status {code}: {text}")
+        raise RunFailed(what, shlex.join(secrets.hidden_line(words)), f"exit status {code}: {text}")
 
 
 class Maker:
@@ -119,7 +120,7 @@ class Maker:
             raise UsageError("cannot use --make", command, f"it has no {HOLE} for the number", EXAMPLE)
         if now < 1:
             raise UsageError("cannot use --now", str(now), f"there is at least one of {axis.value}", EXAMPLE)
-        self.axis, self.command, self.now = axis, command, now
+        self.axis, self.command, self.now = axis, secrets.hidden_command(command), now
         self.at: int | None = now
         """How many there are; None: a command failed, and nobody knows."""
 

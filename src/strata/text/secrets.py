@@ -8,8 +8,9 @@ A word is looked at whole, so that a secret may hold blanks, slashes and ``@``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
@@ -35,6 +36,7 @@ _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'")
 _NEXT_OPTION = re.compile(r"&|\s\w{1,64}\s{0,3}=")
 _MOST_SCHEMES = 16
 _WORD = re.compile(r"\S+")
+_WITH_OPTION = re.compile(r"\s--\w")
 _SHORTEST = 4
 """Shorter secrets are not looked for in text: half of all sentences would hold them."""
 
@@ -107,10 +109,39 @@ def hidden_line(words: Iterable[str]) -> tuple[str, ...]:
     """A command line as it may be kept and shown."""
     made: list[str] = []
     for word in words:
-        before = made[-1] if made else ""
-        follows = before.startswith("--") and "=" not in before and SECRET_NAME.search(before) is not None
-        made.append(HIDDEN if follows else hidden(word))
+        made.append(HIDDEN if made and _announces(made[-1]) else hidden_command(word))
     return tuple(made)
+
+
+def hidden_command(word: str) -> str:
+    """A word that may be a command line by itself (``--make 'attach --password …'``), as it may be kept and shown."""
+    inner = _command_in(word)
+    shown = hidden_line(inner)
+    return shlex.join(shown) if shown != tuple(inner) else hidden(word)
+
+
+def _announces(word: str) -> bool:
+    return word.startswith("--") and "=" not in word and SECRET_NAME.search(word) is not None
+
+
+def _command_in(word: str) -> list[str]:
+    """Its words; nothing where it is no command with options."""
+    if _WITH_OPTION.search(word) is None:
+        return []
+    try:
+        inner = shlex.split(word)
+    except ValueError:
+        inner = word.split()
+    return inner if len(inner) > 1 else []
+
+
+def _alone(words: Sequence[str]) -> Iterator[str]:
+    """The secrets that are words by themselves, behind the option that announces them."""
+    for before, word in pairwise(("", *words)):
+        if _announces(before):
+            yield word
+        else:
+            yield from _alone(_command_in(word))
 
 
 def know(*words: str) -> None:
@@ -130,6 +161,7 @@ def know_secret(*secrets: str) -> None:
 def know_process(words: Sequence[str], environ: Mapping[str, str]) -> None:
     """What this process was given: its command line and its environment."""
     know(*words, environ.get(STORE_VARIABLE, ""))
+    know_secret(*_alone(words))
     know_secret(*(environ.get(name, "") for name in VARIABLES))
 
 
