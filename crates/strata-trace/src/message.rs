@@ -5,7 +5,7 @@
 //! Where a header is missing or is none, reading goes on at the next segment that begins with a question or a reply, and
 //! what lay between stays unmatched and is counted. Pure.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,8 @@ const WAITING: usize = 1 << 16;
 /// No header is longer.
 const LONGEST: usize = 128;
 const EVERY: usize = 8;
+/// A connection, by the names of its ends: the client's and the server's.
+type Name = (u64, u64);
 
 /// What a row is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -140,6 +142,12 @@ pub struct Tagged {
     pub deed: u8,
 }
 
+impl Tagged {
+    fn name(&self) -> Name {
+        (self.client, self.server)
+    }
+}
+
 /// What is known of a connection beside its pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spoken {
@@ -151,6 +159,12 @@ pub struct Spoken {
     pub unmatched: u64,
     /// Questions without a reply at the end.
     pub waiting: u64,
+}
+
+impl Spoken {
+    fn name(&self) -> Name {
+        (self.client, self.server)
+    }
 }
 
 /// Bytes that came to an end again (sent twice, or for nothing).
@@ -180,25 +194,36 @@ pub struct Messages {
 impl Messages {
     /// Two readers may have seen the same connection (both ends of a wire): the one that saw more of it counts.
     pub fn merge(&mut self, other: Self) {
-        let rank = |m: &Self, s: &Spoken| {
-            let own = m.pairs.iter().filter(|p| (p.client, p.server) == (s.client, s.server)).count();
-            (own, std::cmp::Reverse(s.unmatched))
-        };
         // Each end's is seen where that is.
         self.again.extend(&other.again);
         self.again.sort_unstable();
         self.again.dedup();
-        for spoken in &other.spoken {
-            let name = (spoken.client, spoken.server);
-            let known = self.spoken.iter().find(|s| (s.client, s.server) == name).copied();
-            if known.is_some_and(|k| rank(self, &k) >= rank(&other, spoken)) {
-                continue;
+        let (own, theirs) = (self.pairs_of_each(), other.pairs_of_each());
+        let rank = |pairs: &HashMap<Name, usize>, s: &Spoken| {
+            (pairs.get(&s.name()).copied().unwrap_or(0), std::cmp::Reverse(s.unmatched))
+        };
+        let mut known: HashMap<Name, Spoken> = self.spoken.iter().map(|s| (s.name(), *s)).collect();
+        let mut taken = HashSet::new();
+        for spoken in other.spoken {
+            let name = spoken.name();
+            if known.get(&name).is_none_or(|k| rank(&own, k) < rank(&theirs, &spoken)) {
+                known.insert(name, spoken);
+                taken.insert(name);
             }
-            self.spoken.retain(|s| (s.client, s.server) != name);
-            self.pairs.retain(|p| (p.client, p.server) != name);
-            self.spoken.push(*spoken);
-            self.pairs.extend(other.pairs.iter().filter(|p| (p.client, p.server) == name));
         }
+        self.pairs.retain(|p| !taken.contains(&p.name()));
+        self.pairs.extend(other.pairs.into_iter().filter(|p| taken.contains(&p.name())));
+        self.spoken = known.into_values().collect();
+        self.spoken.sort_unstable_by_key(Spoken::name);
+    }
+
+    /// How many pairs each connection has.
+    fn pairs_of_each(&self) -> HashMap<Name, usize> {
+        let mut many = HashMap::new();
+        for pair in &self.pairs {
+            *many.entry(pair.name()).or_default() += 1;
+        }
+        many
     }
 }
 

@@ -17,6 +17,12 @@ const MAGIC: &[u8] = b"strata-trace 1\n";
 const RECORD: usize = 44;
 const MARK: usize = 48;
 const PAIR: usize = 56;
+/// No time in ns is as long, and no connection carries as many bytes: sums of what a file says stay far from what a number
+/// can hold.
+const MOST_NS: u64 = 1 << 60;
+const MOST_BYTES: u64 = 1 << 56;
+/// So often nothing happens that is counted in one line of a description.
+const MOST_COUNT: u64 = 1 << 36;
 /// Longer descriptions and files with more events than this are not ours.
 const MOST_HEAD: u32 = 1 << 26;
 
@@ -173,7 +179,28 @@ pub fn read(from: &mut impl Read) -> io::Result<Saved> {
     };
     let source =
         Source { targets: head.targets, events, names, window_ns: head.window_ns, whole: head.whole };
+    if !within(&source, way.as_ref()) {
+        return Err(bad("it states a time, a place or a count that no trace has"));
+    }
     Ok(Saved { source, way, recording: head.recording })
+}
+
+/// Whether every number is one that a recording can have.
+fn within(source: &Source, way: Option<&Way>) -> bool {
+    let (begin, end) = source.window_ns.unwrap_or_default();
+    let extents = source.targets.iter().flat_map(|t| &t.extents);
+    let messages = way.map(|w| &w.messages);
+    begin <= end
+        && end < MOST_NS
+        && source.events.iter().all(|e| e.at_ns < MOST_NS)
+        && extents.flat_map(|(there, here, many)| [there, here, many]).all(|n| *n < MOST_BYTES)
+        && way.is_none_or(|w| w.marks.iter().all(|m| m.at_ns < MOST_NS))
+        && messages.is_none_or(|m| {
+            let places = m.pairs.iter().flat_map(|p| [p.asked, p.answered]);
+            places.clone().all(|(from, to)| from <= to && to < MOST_BYTES)
+                && m.spoken.iter().flat_map(|s| [s.unmatched, s.waiting]).all(|n| n < MOST_COUNT)
+                && m.again.iter().all(|a| a.at < MOST_BYTES && a.bytes < MOST_COUNT)
+        })
 }
 
 /// Little-endian numbers one behind the other.

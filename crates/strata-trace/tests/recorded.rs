@@ -121,7 +121,7 @@ fn what_a_waterfall_is_made_of_reads_back_as_it_was() {
         What::Forked,
     ];
     let marks = calls.into_iter().enumerate().map(|(n, what)| Mark {
-        at_ns: u64::MAX - n as u64,
+        at_ns: (1 << 60) - 1 - n as u64,
         a: 1 << 63,
         b: 2,
         c: 3,
