@@ -125,6 +125,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
         (("null:", "--over", "queues", "--make", "true {}"), "could not be put back"),
         (("nbd://a/b", "--target", "nbd://a/c", "--over", "disks", "--points", "1,4"), "disks must be in 1..2"),
         (("nbd://a/b", "--target", "nbd://a/c", "--over", "disks", "--iodepth", "3"), "do not divide among 2 disks"),
+        (("null:", "--over", "disks", "--points", "1,2"), "hint: name each further disk with --target URI"),
         (("null:", "--points", "0,1"), "iodepth must be in 1..4096"),
         (("null:", "--rate-iops", "100"), "it has a fixed rate"),
         (("null:", "--limit-iops", "100"), "limits and pauses"),

@@ -16,7 +16,7 @@ from strata.errors import UsageError, choices
 from strata.model.caching import refusal
 from strata.model.endpoint import EndpointKind
 from strata.model.plan import HEAD, Cell, Plan, Step
-from strata.model.scale import Axis, ScaleAsk
+from strata.model.scale import Axis, Made, ScaleAsk
 from strata.model.stack import Stack
 from strata.model.workload import ClosedLoop, OpenLoop, Workload
 from strata.model.workload_options import CONNECTIONS_MOST, OPTIONS
@@ -30,6 +30,11 @@ MOST_VALUES = 40
 MOST_THERE = 1024
 """Of what a command makes: more is a slip of the keyboard."""
 EXAMPLE = "for example: strata scale file:/mnt/new.dat --over iodepth --points 1,2,4,8,16,32,64"
+MORE = {
+    Made.TARGETS: "name each further disk with --target URI",
+    Made.NODES: "on each further node: strata node join tls://host:8786",
+}
+"""How there can be more of what is there."""
 TARGET = 0.02
 RAMP_S, SHORTEST_S, LONGEST_S = 0.15, 0.2, 3.0
 OVERHEAD_S = 0.15
@@ -121,7 +126,8 @@ def _values(axis: Axis, points: str | None, size: int | None, there: int | None)
         bound = CONNECTIONS_MOST if axis is Axis.CONNECTIONS else there or MOST_THERE
         sound, why = all(1 <= v <= bound for v in found), f"{axis.value} must be in 1..{bound}"
     if not found or not sound or len(found) > MOST_VALUES:
-        raise UsageError("cannot use --points", points, why if not sound else f"1 to {MOST_VALUES} values", EXAMPLE)
+        why = why if not sound else f"1 to {MOST_VALUES} values"
+        raise UsageError("cannot use --points", points, why, EXAMPLE if sound else MORE.get(axis.made, EXAMPLE))
     return tuple(found)
 
 
