@@ -71,6 +71,18 @@ LINTS: list[list[str | Path]] = [
 BENCH_PROGRAMS = ["cargo", "build", "--locked", "--release", "--quiet", "-p", "strata-py", "-p", "strata-bench"]
 BENCH_PROGRAMS += ["--features", "strata-py/extension-module"]
 CARGO_TEST = ["cargo", "test", "--locked", "--workspace", "--quiet"]
+CARGO_TEST_ALONE = [
+    "cargo",
+    "test",
+    "--locked",
+    "--quiet",
+    "-p",
+    "strata-proto",
+    "--test",
+    "shaping",
+    "--",
+    "--ignored",
+]
 APT_FOR_TESTS = {
     "fio": "fio",
     "nbdkit": "nbdkit",
@@ -159,12 +171,13 @@ def cmd_test(args: list[str]) -> int:
         say("tests of the crates (cargo test --no-run)")
         status |= subprocess.call([*CARGO_TEST, "--no-run"], cwd=ROOT)
         if args:
-            return status | crates() | others.result() | pytest(args)
+            return status | crates() | lane([CARGO_TEST_ALONE]) | others.result() | pytest(args)
         # What judges its own measurements has the machine to itself; the rest shares it. Half of the time that waits:
         # the crates' tests and then the fuzzer take what is left over.
         later = beside.submit(lambda: crates(AFTER_THE_TESTS) | fuzz(SECONDS_OF_FUZZING, ["nice", "-n", "19"]))
         status |= pytest(["-n", WORKERS, "--dist", "worksteal", "--durations=15", "-m", "not alone"])
         status |= others.result() | later.result()
+    status |= lane([CARGO_TEST_ALONE])
     return status | pytest(["--durations=15", "-m", "alone", *ALONE])
 
 

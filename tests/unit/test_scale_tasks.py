@@ -45,18 +45,19 @@ def test_the_part_that_scales_is_amdahls_with_the_interval_of_both_times() -> No
 def test_tasks_are_timed_at_both_ends_in_turn_and_what_scales_is_told(tmp_path: Path) -> None:
     told = tmp_path / "told"
     note = f"echo $1 >> '{told}'"
-    scales = Task.parse("scales=" + script(tmp_path, "a", f"{note}; sleep $(test $1 = 1 && echo 0.2 || echo 0.1)"))
-    stays = Task.parse("stays=" + script(tmp_path, "b", "sleep 0.1"))
+    scales = Task.parse("scales=" + script(tmp_path, "a", f"{note}; sleep $(test $1 = 1 && echo 0.4 || echo 0.05)"))
+    stays = Task.parse("stays=" + script(tmp_path, "b", "sleep 0.3"))
     maker = Maker(Axis.STORAGE_NODES, script(tmp_path, "make", f"echo made $1 >> '{told}'"), 1)
-    result = measure_tasks(ask(), (scales, stays), lambda _: None, maker)
+    result = measure_tasks(ask("1,8", "4s"), (scales, stays), lambda _: None, maker)
     words = told.read_text().split("\n")
-    assert words[:6] == ["1", "made 2", "2", "2", "made 1", "1"], "there and back"
+    assert words[:6] == ["1", "made 8", "8", "8", "made 1", "1"], "there and back"
     assert words[-2] == "made 1" or words[-2] == "1", "and back at the end"
     one, other = result.tasks
-    assert one.part.value == pytest.approx(1.0, abs=0.15) and other.part.value == pytest.approx(0.0, abs=0.15)
+    # A busy machine starts each command late: by 50 ms of 0.45 s that is a part of 0.89.
+    assert one.part.value == pytest.approx(1.0, abs=0.3) and other.part.value == pytest.approx(0.0, abs=0.3)
     assert one.measured is not None and one.measured[0].n >= 3
     text = scale_text(result, 100)
-    assert text.startswith("storage-nodes 1 and 2 · 2 figures before and after") and "ended: " in text
+    assert text.startswith("storage-nodes 1 and 8 · 2 figures before and after") and "ended: " in text
 
 
 def test_a_budget_for_one_round_gives_times_without_an_interval() -> None:
