@@ -42,7 +42,7 @@ SECONDS_OF_QUICK = 50
 """No test begins later; the last one may need its time."""
 WORKERS = str(2 * min(len(os.sched_getaffinity(0)), 8))
 """Tests that share the machine: two for each core, because they wait half of their time."""
-NO_PEERS = "not root and not peer and not browser and not postgres and not alone and not slow"
+NO_PEERS = "not root and not peer and not browser and not postgres and not alone and not calm and not slow"
 PACKAGES = (ROOT / "src", ROOT / "lab" / "src")
 """Where `strata` and `strata_lab` lie."""
 PATH = os.pathsep.join(map(str, PACKAGES))
@@ -175,9 +175,10 @@ def cmd_test(args: list[str]) -> int:
         # What judges its own measurements has the machine to itself; the rest shares it. Half of the time that waits:
         # the crates' tests and then the fuzzer take what is left over.
         later = beside.submit(lambda: crates(AFTER_THE_TESTS) | fuzz(SECONDS_OF_FUZZING, ["nice", "-n", "19"]))
-        status |= pytest(["-n", WORKERS, "--dist", "worksteal", "--durations=15", "-m", "not alone"])
+        status |= pytest(["-n", WORKERS, "--dist", "worksteal", "--durations=15", "-m", "not alone and not calm"])
         status |= others.result() | later.result()
     status |= lane([CARGO_TEST_ALONE])
+    status |= pytest(["-n", "2", "--dist", "worksteal", "--durations=15", "-m", "calm", *ALONE])
     return status | pytest(["--durations=15", "-m", "alone", *ALONE])
 
 

@@ -97,7 +97,7 @@ def each_once(document: dict[str, Any]) -> None:
     assert all(cell["iops"] is not None for cell in document["cells"])
 
 
-@pytest.mark.alone
+@pytest.mark.calm
 def test_a_node_is_killed_with_its_clients_and_the_missing_cells_are_measured_later(
     served: str, tmp_path: Path
 ) -> None:

@@ -143,7 +143,7 @@ def rates(found: dict[str, Any]) -> dict[int, float]:
     return {p["value"]: p["iops"]["value"] for p in found["points"]}
 
 
-@pytest.mark.alone
+@pytest.mark.calm
 def test_each_disk_adds_what_its_own_server_gives(tmp_path: Path) -> None:
     one = ("--null", "1g", "--service-time", "4ms", "--service-threads", 1)
     with ExitStack() as held:
@@ -194,7 +194,7 @@ def served(tmp_path: Path) -> Iterator[list[str]]:
     subprocess.run([*words, "0"], check=True)
 
 
-@pytest.mark.alone
+@pytest.mark.calm
 def test_a_command_makes_the_points_and_what_was_there_is_there_again(tmp_path: Path, served: list[str]) -> None:
     make = ("--make", shlex.join([*served, "{}"]), "--now", 2)
     words = ("--over", "queues", "--points", "1,2,4", *make, "--iodepth", 8, "--budget", "6s")
@@ -216,7 +216,7 @@ def test_a_point_that_cannot_be_made_is_left_out_and_said(tmp_path: Path) -> Non
     assert any("cannot make queues=4" in one and "no room" in one for one in found["remarks"]), found["remarks"]
 
 
-@pytest.mark.alone
+@pytest.mark.calm
 def test_each_node_adds_its_own_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(fleet.__file__).parents[1]), *sys.path]))
     (tmp_path / "fleet").mkdir()

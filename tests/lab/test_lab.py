@@ -91,7 +91,7 @@ def test_two_labs_side_by_side_do_not_meet(name: str) -> None:
     assert leftovers(other, second.token) == ()
 
 
-@pytest.mark.alone
+@pytest.mark.calm
 def test_a_shaped_wire_is_as_fast_as_told_and_an_injection_is_held_to_its_word(name: str) -> None:
     lab = up("block-share", name, SMALL)
     proof = put_in(lab, inject.parse("wire-bandwidth:severe"))

@@ -13,7 +13,7 @@ import pytest
 from strata.app.demos import Truth, scenario
 from strata.host import shipped
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.calm
 
 ATTEMPTS = 3
 SHORT = ("--workloads", "*read-*", "--rounds", "3", "--runtime", "150ms", "--ramp-time", "30ms")
