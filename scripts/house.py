@@ -42,14 +42,19 @@ SECONDS_OF_QUICK = 50
 """No test begins later; the last one may need its time."""
 WORKERS = str(2 * min(len(os.sched_getaffinity(0)), 8))
 """Tests that share the machine: two for each core, because they wait half of their time."""
-NO_PEERS = "not root and not peer and not browser and not postgres and not alone and not calm and not slow"
+NOT_JUDGED = "not alone and not calm"
+NO_PEERS = f"not root and not peer and not browser and not postgres and not slow and {NOT_JUDGED}"
 PACKAGES = (ROOT / "src", ROOT / "lab" / "src")
 """Where `strata` and `strata_lab` lie."""
 PATH = os.pathsep.join(map(str, PACKAGES))
-ALONE = ("tests/contract", "tests/lab", "tests/scenarios")
-"""Where tests lie that nothing may run beside: to import all others takes longer than to find that none is there."""
+JUDGING = ("tests/contract", "tests/lab", "tests/scenarios")
+"""Where tests lie that judge what they measured: to import all others takes longer than to find that none is there."""
+COMPUTING = [f"tests/unit/{folder}" for folder in ("analyse", "diagnose", "formats", "model", "report")]
+"""Tests that compute and wait for nothing: they take the processor time that tests which wait leave over."""
 AFTER_THE_TESTS = ("nice", "-n", "10")
 """Before what runs beside tests: a tenth of their weight, and what they leave."""
+WHEN_IDLE = ("chrt", "--idle", "0")
+"""Before what runs beside tests that judge what they measured: it gives a processor up as soon as they want it."""
 PYTHON = ("src", "lab/src", "tests", "scripts", "benches", "fuzz/parsers.py", "docs/conf.py")
 KINDS = ("run", "dev", "docs")
 """What .venv can hold; the last two hold the first."""
@@ -163,7 +168,7 @@ def cmd_test(args: list[str]) -> int:
     cargo_packages()
     compiled(*PACKAGES)
     # The type checker is one thread for a minute, and a linker is, too: neither waits for the other, nor the tests.
-    with ThreadPoolExecutor(2) as beside:
+    with ThreadPoolExecutor(3) as beside:
         others = beside.submit(lane, [word for word in LINTS if word[0] != "cargo"], AFTER_THE_TESTS)
         native()
         bench_programs()
@@ -172,30 +177,39 @@ def cmd_test(args: list[str]) -> int:
         status |= subprocess.call([*CARGO_TEST, "--no-run"], cwd=ROOT)
         if args:
             return status | crates() | lane([CARGO_TEST_ALONE]) | others.result() | pytest(args)
-        # What judges its own measurements has the machine to itself; the rest shares it. Half of the time that waits:
-        # the crates' tests and then the fuzzer take what is left over.
-        later = beside.submit(lambda: crates(AFTER_THE_TESTS) | fuzz(SECONDS_OF_FUZZING, ["nice", "-n", "19"]))
-        status |= pytest(["-n", WORKERS, "--dist", "worksteal", "--durations=15", "-m", "not alone and not calm"])
-        status |= others.result() | later.result()
-    status |= lane([CARGO_TEST_ALONE])
-    status |= pytest(["-n", "2", "--dist", "worksteal", "--durations=15", "-m", "calm", *ALONE])
-    return status | pytest(["--durations=15", "-m", "alone", *ALONE])
+        # The crates' tests take what those that wait for processes leave over.
+        crate_tests = beside.submit(crates, AFTER_THE_TESTS)
+        shared = [f"--ignore={folder}" for folder in COMPUTING]
+        status |= pytest(["-n", WORKERS, "--dist", "worksteal", "--durations=15", "-m", NOT_JUDGED, *shared])
+        status |= others.result() | crate_tests.result()
+        # What judges its own measurements and mostly waits would let the machine idle for more than half of the time:
+        # what only computes has that, at the scheduler's lowest class. The rest has the machine to itself.
+        computing = beside.submit(pytest, ["-n", "2", "--dist", "worksteal", "-q", *COMPUTING], WHEN_IDLE)
+        fuzzing = beside.submit(fuzz, SECONDS_OF_FUZZING, WHEN_IDLE)
+        status |= pytest(["-n", "2", "--dist", "worksteal", "--durations=15", "-m", "calm", *JUDGING])
+        status |= computing.result() | fuzzing.result()
+    return status | lane([CARGO_TEST_ALONE]) | pytest(["--durations=15", "-m", "alone", *JUDGING])
 
 
 def crates(before: Sequence[str] = ()) -> int:
-    """`cargo test`; beside others (``before``: by which words) what it says comes in one piece at its end."""
+    """`cargo test`, as `called` does it."""
     say("cargo test")
-    done = subprocess.run([*before, *CARGO_TEST], cwd=ROOT, capture_output=bool(before), check=False)
+    return called(CARGO_TEST, before)
+
+
+def pytest(words: list[str], before: Sequence[str] = ()) -> int:
+    """Its exit status, as `called` does it."""
+    say(shlex.join(["pytest", *words]))
+    return called([BIN / "python", "-m", "pytest", *words], before)
+
+
+def called(words: Sequence[str | Path], before: Sequence[str]) -> int:
+    """Its exit status; beside others (``before``: by which words) what it says comes in one piece at its end."""
+    done = subprocess.run([*before, *words], cwd=ROOT, capture_output=bool(before), check=False)
     if before:
         sys.stderr.buffer.write(done.stdout + done.stderr)
         sys.stderr.flush()
     return done.returncode
-
-
-def pytest(words: list[str]) -> int:
-    """Its exit status."""
-    say(shlex.join(["pytest", *words]))
-    return subprocess.call([BIN / "python", "-m", "pytest", *words], cwd=ROOT)
 
 
 def cmd_soak(args: list[str]) -> int:

@@ -7,9 +7,13 @@ their own; tests of commands that are killed in mid run make theirs themselves.
 
 Servers and nodes are forked as well (`Started`): a node loads for more than half a second before it joins.
 
-What this cannot see: an order that differs from start to start (all have one hash seed), an import that is missing or
-goes in circles in a cold start, and more than one thread of the numerical libraries. Help, manners and the demos start
-the real thing, and so do nodes and servers in namespaces, in the lab, and of `tests/contract/test_netns.py`.
+Its end is short: what an interpreter calls at its end is called, and what it would then take apart piece by piece (half
+of the time of a short command, as all libraries are loaded) is left to the kernel.
+
+What this cannot see: destructors that run as an interpreter is taken apart, an order that differs from start to start
+(all have one hash seed), an import that is missing or goes in circles in a cold start, and more than one thread of the
+numerical libraries. Help, manners and the demos start the real thing, and so do nodes and servers in namespaces, in the
+lab, and of `tests/contract/test_netns.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import selectors
 import signal
 import socket
 import subprocess
@@ -152,54 +157,65 @@ def _exactly(stream: socket.socket, size: int) -> bytes:
 
 def _serve(door: socket.socket, client: int) -> None:
     """Forks for each that asks; only the forked ones return from here, with all that makes them a command."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    while os.getppid() == client:
-        try:
-            _, fds, _, _ = socket.recv_fds(door, 1, 4)
-        except TimeoutError:
-            continue
-        if os.fork() == 0:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            answers = socket.socket(fileno=fds[0])
-            words, cwd, environment = json.loads(_exactly(answers, int.from_bytes(_exactly(answers, 4), "big")))
-            if process := os.fork():
-                answers.sendall(process.to_bytes(4, "big"))
-                with suppress(BrokenPipeError):  # who asked has given up
-                    answers.sendall(os.waitpid(process, 0)[1].to_bytes(4, "big"))
-                os._exit(0)
-            for number, fd in enumerate(fds[1:]):
-                os.dup2(fd, number)
-            # Those that are there know whether what they were opened on can seek.
-            for name, number in (("stdout", 1), ("stderr", 2)):
-                old = getattr(sys, name)
-                settings = {"encoding": old.encoding, "errors": old.errors, "line_buffering": old.line_buffering}
-                new = io.TextIOWrapper(open(number, "wb", closefd=False), **settings)  # noqa: SIM115
-                setattr(sys, name, new)
-                setattr(sys, f"__{name}__", new)
-            answers.detach()
-            door.detach()
-            os.closerange(3, max(fds) + 1)
-            os.chdir(cwd)
-            os.environ.clear()
-            os.environ.update(environment)
-            # An interpreter of its own would have found more there.
-            sys.path[:0] = [p for p in environment.get("PYTHONPATH", "").split(os.pathsep) if p and p not in sys.path]
-            sys.argv[1:] = words
-            return
-        for fd in fds:
-            os.close(fd)
+    with selectors.DefaultSelector() as heard:
+        heard.register(door, selectors.EVENT_READ)
+        while os.getppid() == client:
+            for key, _ in heard.select(1):
+                if key.fileobj is not door:
+                    process, answers = key.data
+                    with suppress(BrokenPipeError):  # who asked has given up
+                        answers.sendall(os.waitpid(process, 0)[1].to_bytes(4, "big"))
+                    heard.unregister(key.fd)
+                    os.close(key.fd)
+                    answers.close()
+                    continue
+                _, fds, _, _ = socket.recv_fds(door, 1, 4)
+                answers = socket.socket(fileno=fds[0])
+                words, cwd, environment = json.loads(_exactly(answers, int.from_bytes(_exactly(answers, 4), "big")))
+                if not (process := os.fork()):
+                    _become(words, cwd, environment, fds[1:])
+                    return
+                for fd in fds[1:]:
+                    os.close(fd)
+                with suppress(BrokenPipeError):
+                    answers.sendall(process.to_bytes(4, "big"))
+                heard.register(os.pidfd_open(process), selectors.EVENT_READ, (process, answers))
     os._exit(0)
+
+
+def _become(words: Sequence[str], cwd: str, environment: Mapping[str, str], streams: Sequence[int]) -> None:
+    for number, fd in enumerate(streams):
+        os.dup2(fd, number)
+    # Those that are there know whether what they were opened on can seek.
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        old = getattr(sys, name)
+        settings = {"encoding": old.encoding, "errors": old.errors, "line_buffering": old.line_buffering}
+        new = io.TextIOWrapper(open(number, "wb", closefd=False), **settings)  # noqa: SIM115
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environment)
+    # An interpreter of its own would have found more there.
+    sys.path[:0] = [p for p in environment.get("PYTHONPATH", "").split(os.pathsep) if p and p not in sys.path]
+    sys.argv[1:] = words
 
 
 def load() -> None:
     """All that commands import, in a process that is forked from then on."""
     import gc
     import pkgutil
+    from functools import cache
     from importlib import import_module
+
+    import typer
 
     for room in map(import_module, ROOMS):
         for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
             import_module(module.name)
+    # The options of all commands, from their functions: made anew it is half of what is left of a short command.
+    typer.main.get_command = cache(typer.main.get_command)
+    typer.main.get_command(import_module("strata.cli.main").app)
     gc.collect()
     gc.freeze()
 
@@ -216,10 +232,30 @@ def _main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     door = socket.socket(fileno=int(sys.argv[1]))
-    door.settimeout(1)
     _serve(door, int(sys.argv[2]))
+    # The ways to here and to all others that were forked.
+    door.detach()
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     sys.argv[0] = str(Path(strata.__path__[0], "__main__.py"))
-    runpy.run_module("strata", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("strata", run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if isinstance(end.code, int):
+            _end(end.code)
+        raise
+
+
+def _end(code: int) -> None:
+    """As an interpreter ends, until it would take itself apart; returns where a stream takes no more."""
+    import atexit
+
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    with suppress(OSError, ValueError):
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+        os._exit(code)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def scaled(*words: object) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.alone
+@pytest.mark.calm
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("axis", ["iodepth", pytest.param("threads", marks=pytest.mark.slow)])
 def test_limit_and_knee_of_a_known_target_are_found(name: str, axis: str, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def diagnosed(name: str, store: Path, injected: str | None, *words: str) -> dict
     return found
 
 
-@pytest.mark.calm
+@pytest.mark.alone
 def test_the_lost_order_is_named_with_what_the_trace_saw(name: str, tmp_path: Path) -> None:
     found = diagnosed(name, tmp_path, "reordering:severe", *SHORT)
     first = found["findings"][0]

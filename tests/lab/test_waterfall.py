@@ -27,7 +27,7 @@ from strata.model.waterfall import Deed, PartKind, PartTimes, PathKind, Waterfal
 from strata_lab.parts.disk import DiskControl
 from strata_lab.parts.hop import HopControl
 
-pytestmark = [pytest.mark.root, pytest.mark.alone]
+pytestmark = [pytest.mark.root, pytest.mark.calm]
 ASKED = Path(__file__).with_name("asked.py")
 SERVER = "192.0.2.2"
 PORT = 7117
