@@ -1,7 +1,7 @@
 """A layer over another that stands still at times: what each gives between these times, so that a limit shows.
 
-While the lower layer does nothing, the upper one does nothing either, or lives on what a cache holds: the ratio of
-their rates then says how many interruptions each of them met. A workload that the upper layer answers faster than the
+While one layer does nothing, the one above does nothing either, or lives on what a cache holds: the ratio of their
+rates then says how many interruptions each of them met. A workload that the upper layer answers faster than the
 lower one is answered by something else; of a limit it tells only that it lets so much pass.
 """
 
@@ -26,12 +26,12 @@ LEAST_LEFT = 0.05
 
 
 def between_episodes(pair: Pair, own: Sequence[Opinion]) -> Pair:
-    """The same where the lower layer is not told to have any, else with the rates between them.
+    """The same where neither layer nor one below is told to have any, else with the rates between them.
 
     ``own``: what layers show by themselves. A workload that was not slow is not made slow by it.
     """
     below = pair.view.below
-    under = {below.name, *(layer.name for layer in pair.case.stack.stands_on(below))}
+    under = {pair.view.layer.name, below.name, *(layer.name for layer in pair.case.stack.stands_on(below))}
     if not any(o.holds and o.layer in under and o.cause in on(CauseSide.EPISODES) for o in own):
         return pair
     points = {p.key: _between(p) for p in pair.view.everything}

@@ -63,15 +63,17 @@ def _idle_talk(first: NamedFinding, other: NamedFinding) -> bool:
 def explained(analysis: Analysis, first: NamedFinding, other: NamedFinding) -> bool:
     """Whether the first finding accounts for the other's cells.
 
-    So it does where both name the same workloads of one layer (unless it names episodes, between which a limit may
-    hold), where a segment that is lost makes a pause until it is sent again (RFC 6298: 200 ms and more here), and where
-    the first blames the CPUs and they have no headroom in the other's cells either (at least
-    `QUIET` busy in the median).
+    So it does where both name the same workloads of one layer (unless one names episodes, between which the limit of
+    the other holds), where a segment that is lost makes a pause until it is sent again (RFC 6298: 200 ms and more
+    here), and where the first blames the CPUs and they have no headroom in the other's cells either (at least `QUIET`
+    busy in the median).
     """
-    beside = first.finding.cause in on(CauseSide.EPISODES)
+    episodes = other.finding.cause in on(CauseSide.EPISODES)
+    # What so many bytes or requests a second hold back goes on all the time.
+    steady = first.finding.cause in on(CauseSide.BYTES) | on(CauseSide.BETWEEN)
+    beside = first.finding.cause in on(CauseSide.EPISODES) or (episodes and steady)
     if first.finding.layer == other.finding.layer and other.keys <= first.keys and not beside:
         return True
-    episodes = other.finding.cause in on(CauseSide.EPISODES)
     if first.finding.layer == other.finding.layer and first.finding.cause is Cause.WIRE_LOSS and episodes:
         return True
     if first.finding.cause is not Cause.PROCESSORS:

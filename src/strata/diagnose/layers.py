@@ -139,7 +139,10 @@ def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[NamedFinding, ...]
     """What makes one layer slower than what it is held against, the strongest cause first."""
     found: list[NamedFinding] = []
     before: tuple[Opinion, ...] = ()
-    rest = pair = between_episodes(pair, own)
+    whole, rest = pair, between_episodes(pair, own)
+    if rest is not whole:
+        # They are out of the rows: what the layer shows by itself is told beside them.
+        pair, own = rest, [o for o in own if o.cause not in on(CauseSide.EPISODES)]
     while rest.view.affected and len(found) < MOST_FINDINGS:
         opinions = _opinions(rest, own)
         chosen = choose(opinions) or unexplained.judge_pair(rest)

@@ -17,6 +17,7 @@ from strata.model.finding import Cause
 from strata.model.steadiness import Episodes, Steadiness, Tail
 
 from .known import MIB, Scene, everyday
+from .test_counters_named import segments
 
 SLOW_WIRE, HEALTHY = everyday(wire=20.0 * MIB), everyday()
 HELD = 0.7
@@ -81,3 +82,20 @@ def test_without_stalls_nothing_is_moved() -> None:
     case = Case(SLOW_WIRE.stack, SLOW_WIRE.analysis(seed=3, sd=0.02))
     for pair in case.pairs:
         assert between_episodes(pair, by_themselves(case)) is pair
+
+
+def test_a_slow_wire_behind_a_server_that_stands_still_itself_is_named_with_its_stalls() -> None:
+    """The share alone stalls: every workload of it loses half by that, and the wire holds the large blocks besides."""
+
+    def at_the_share(cell: CellSummary) -> float:
+        return 0.3 if cell.layer == "share" else 0.0
+
+    analysis = stalled(SLOW_WIRE, at_the_share)
+    nothing_lost = segments(0)
+    cells = (
+        c.model_copy(update={"counters": c.counters | nothing_lost(c)}) if c.layer == "share" else c
+        for c in analysis.cells
+    )
+    found = diagnose(SLOW_WIRE.stack, analysis.model_copy(update={"cells": tuple(cells)}))
+    told = {(f.layer, f.cause) for f in found.findings}
+    assert {("share", Cause.STALLS), ("share", Cause.WIRE_BANDWIDTH)} <= told

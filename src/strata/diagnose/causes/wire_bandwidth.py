@@ -7,7 +7,7 @@ Why it matters
 Evidence it needs
     Differential: X = min(X_below, W ÷ size) with one W explains the loss over block sizes and depths; small or shallow
     workloads lose nothing but size ÷ W per request. Where a constant time was fitted beside it, a workload is the
-    wire's only if W takes the larger part. Where the layer below stalls, by the rates between the stalls.
+    wire's only if W takes the larger part. Where a layer stalls, by the rates between the stalls.
     Operational: requests wait above the layer below, CPUs are idle. Where they are counted: packets that queue in
     front of an interface, and a second one that is idle.
 What rules it out
