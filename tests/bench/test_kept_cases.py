@@ -146,6 +146,8 @@ TAUGHT: tuple[tuple[str, tuple[Cause, ...], Cause | None], ...] = (
     ("local-ext4-slow-medium-600032", (Cause.SLOW_MEDIUM,), Cause.SLOW_PHASES),
     ("block-nbd-erratic-disk-100002", (Cause.SLOW_MEDIUM,), Cause.IOPS_CAP),
     ("share-smb-nothing-1400021", (), Cause.UNEXPLAINED),
+    ("local-ext4-stalls+qos-bandwidth-1300017", (Cause.BANDWIDTH_CAP, Cause.STALLS), None),
+    ("share-nfs-wire-bandwidth+stalls-1300031", (Cause.STALLS, Cause.WIRE_BANDWIDTH), Cause.UNEXPLAINED),
 )
 """By the case: what has to be told, in this order, and what was told in its place before a rule was
 mended."""

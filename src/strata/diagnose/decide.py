@@ -27,7 +27,8 @@ def diagnose(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()) ->
     case, named = _known(IdentityKey(stack, analysis, tried))
     judged = _judged(case, named)
     found = judged.model_copy(update={"findings": _with_next(case, named, judged), "story": story(case.tried)})
-    return calibrated.told(found)
+    first = next((f.id for f in found.findings), None)
+    return calibrated.told(found, any(n.alone and n.finding.id == first for n in named))
 
 
 def propose(

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from strata.diagnose import predict
 from strata.diagnose.case import Pair
-from strata.diagnose.models import Fit
+from strata.diagnose.models import Fit, own_part
 from strata.diagnose.rows import Predicted
 from strata.diagnose.view import Point
 from strata.model.finding import FindingRow
@@ -26,8 +26,10 @@ def rows_of(pair: Pair, model: Fit, points: Iterable[Point]) -> tuple[FindingRow
 
 
 def _row(pair: Pair, model: Fit, point: Point) -> FindingRow:
+    """Of a limit beside a constant time both predict, and its share is what the limit itself takes."""
     low, high = predict.iops(pair, model, point, point.workload)
-    return Predicted(point, low, high).row(pair.view)
+    row = Predicted(point, low, high).row(pair.view)
+    return row.model_copy(update={"share": round(row.share * own_part(pair.view, [point], model), 3)})
 
 
 def contradiction(pair: Pair, model: Fit) -> FindingRow | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,11 +23,32 @@ def worth_saying(analysis: Analysis, named: Sequence[NamedFinding]) -> tuple[Nam
     """The first and, of the others, those that are sure enough, agree with it, and tell of cells it leaves open."""
     if not named:
         return ()
-    first = named[0]
-    return (first, *(n for n in named[1:] if not _idle_talk(analysis, first, n)))
+    first, told = named[0], [named[0]]
+    open_rows: list[NamedFinding] = []
+    for other in named[1:]:
+        if explained(analysis, first, other):
+            continue
+        (open_rows if _idle_talk(first, other) else told).append(other)
+    return tuple(_with_rows_left(one, told, open_rows) for one in told)
 
 
-def _idle_talk(analysis: Analysis, first: NamedFinding, other: NamedFinding) -> bool:
+def _with_rows_left(one: NamedFinding, told: Sequence[NamedFinding], others: Sequence[NamedFinding]) -> NamedFinding:
+    """Slow rows that only a finding which is not told accounts for are not explained: they take confidence with them,
+    by their part of the layer's loss."""
+    layer = one.finding.layer
+    known = {key for n in told if n.finding.layer == layer for key in n.keys}
+    open_rows = [n for n in others if n.finding.layer == layer and one.finding.lifts and n.keys - known]
+    if not open_rows:
+        return one
+    whole = sum(n.loss for n in (*told, *open_rows) if n.finding.layer == layer)
+    lost = sum(n.loss * len(n.keys - known) / len(n.keys) for n in open_rows) / (whole or 1.0)
+    rows = sorted({f"{layer}/{key}" for n in open_rows for key in n.keys - known})
+    left = (*one.finding.left, *(row for row in rows if row not in one.finding.left))
+    sure = round(one.finding.confidence * (1 - lost / 2), 3)
+    return replace(one, finding=one.finding.model_copy(update={"left": left, "confidence": sure}))
+
+
+def _idle_talk(first: NamedFinding, other: NamedFinding) -> bool:
     same_layer = other.finding.layer == first.finding.layer
     shown = bool(other.standing) and other.standing[0].weight is Weight.SHOWN
     least = LEAST_OF_SHOWN if shown and not same_layer else LEAST_CONFIDENCE
@@ -35,23 +57,23 @@ def _idle_talk(analysis: Analysis, first: NamedFinding, other: NamedFinding) -> 
     if other.one_row and other.finding.outcome is None:
         # A shape through a single row is any shape: what the first finding makes of it may be one.
         return True
-    if same_layer and other.finding.cause in {r.cause for r in first.finding.ruled_out}:
-        return True
-    return explained(analysis, first, other)
+    return same_layer and other.finding.cause in {r.cause for r in first.finding.ruled_out}
 
 
 def explained(analysis: Analysis, first: NamedFinding, other: NamedFinding) -> bool:
     """Whether the first finding accounts for the other's cells.
 
-    So it does where both name the same workloads of one layer (unless it names episodes, between which a limit may
-    hold), where a segment that is lost makes a pause until it is sent again (RFC 6298: 200 ms and more here), and where
-    the first blames the CPUs and they have no headroom in the other's cells either (at least
-    `QUIET` busy in the median).
+    So it does where both name the same workloads of one layer (unless one names episodes, between which the limit of
+    the other holds), where a segment that is lost makes a pause until it is sent again (RFC 6298: 200 ms and more
+    here), and where the first blames the CPUs and they have no headroom in the other's cells either (at least `QUIET`
+    busy in the median).
     """
-    beside = first.finding.cause in on(CauseSide.EPISODES)
+    episodes = other.finding.cause in on(CauseSide.EPISODES)
+    # What so many bytes or requests a second hold back goes on all the time.
+    steady = first.finding.cause in on(CauseSide.BYTES) | on(CauseSide.BETWEEN)
+    beside = first.finding.cause in on(CauseSide.EPISODES) or (episodes and steady)
     if first.finding.layer == other.finding.layer and other.keys <= first.keys and not beside:
         return True
-    episodes = other.finding.cause in on(CauseSide.EPISODES)
     if first.finding.layer == other.finding.layer and first.finding.cause is Cause.WIRE_LOSS and episodes:
         return True
     if first.finding.cause is not Cause.PROCESSORS:

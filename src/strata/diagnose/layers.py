@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from strata import units
 from strata.diagnose import members
+from strata.diagnose.apart import between_episodes
 from strata.diagnose.behind import behind
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import generator, unexplained
@@ -15,11 +16,13 @@ from strata.diagnose.explained import contradiction, cover, rows_of
 from strata.diagnose.opinion import CEILING, Opinion, Weight, confidence, ruled_out, separation
 from strata.diagnose.own_limits import owns
 from strata.diagnose.predict import predicted
+from strata.diagnose.ready import waiting
 from strata.diagnose.registry import rule, rules
 from strata.diagnose.sides import CauseSide, on
 from strata.diagnose.slight import is_slight
 from strata.diagnose.trying import CauseTests, after, fate, holds, measured, outcome
 from strata.diagnose.view import Point
+from strata.model.counters import cpu
 from strata.model.experiment import Tried
 from strata.model.finding import Cause, Evidence, EvidenceKind, Finding, RuledOut
 
@@ -45,6 +48,7 @@ class NamedFinding:
     ``keys`` are the workloads it accounts for, ``loss`` what it costs: the mean over the layer's workloads of −ln of
     what is left. ``standing``: the causes that could still be it, the favourite first. ``withdrawn``: an experiment
     disagreed with what was named before, and nothing else stands. ``one_row``: a shape fitted to one workload alone.
+    ``alone``: a counter shows it, what else would look so was counted too, and no other cause stands.
     """
 
     finding: Finding
@@ -54,6 +58,7 @@ class NamedFinding:
     standing: tuple[Opinion, ...] = ()
     withdrawn: bool = False
     one_row: bool = False
+    alone: bool = False
 
 
 def findings(case: Case) -> tuple[NamedFinding, ...]:
@@ -134,7 +139,10 @@ def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[NamedFinding, ...]
     """What makes one layer slower than what it is held against, the strongest cause first."""
     found: list[NamedFinding] = []
     before: tuple[Opinion, ...] = ()
-    rest = pair
+    whole, rest = pair, between_episodes(pair, own)
+    if rest is not whole:
+        # They are out of the rows: what the layer shows by itself is told beside them.
+        pair, own = rest, [o for o in own if o.cause not in on(CauseSide.EPISODES)]
     while rest.view.affected and len(found) < MOST_FINDINGS:
         opinions = _opinions(rest, own)
         chosen = choose(opinions) or unexplained.judge_pair(rest)
@@ -306,8 +314,11 @@ def _named(
         sure = min(sure, 0.4)
     if known.telling:
         sure = confirmed(sure, chosen.strength)
-    if shape and _unseen(case, layer, chosen.cells):
+    unseen = _unseen(case, layer, chosen.cells)
+    if shape and unseen:
         sure = min(sure, CEILING)
+    shown = chosen.holds is True and chosen.weight is Weight.SHOWN and not unseen
+    shown_alone = shown and len(alive) == 1 and _waits_seen(case, layer, chosen.cells)
     slug = re.sub(r"[^a-z0-9]+", "-", layer.lower()).strip("-")
     told = known.telling[-1] if known.telling else None
     finding = Finding(
@@ -326,7 +337,8 @@ def _named(
     )
     blocking = tuple(missing) if chosen.cause is not Cause.UNEXPLAINED or len(kinds) < 2 else ()
     gone = chosen.cause is Cause.UNEXPLAINED and any(_fell(layer, r.cause, case) for r in out)
-    return NamedFinding(finding, blocking, 0.0, frozenset(), alive, withdrawn=gone, one_row=one_row)
+    alone = shown_alone and not missing
+    return NamedFinding(finding, blocking, 0.0, frozenset(), alive, withdrawn=gone, one_row=one_row, alone=alone)
 
 
 def _gives(case: Case, opinion: Opinion, layer: str, tried: Tried) -> bool:
@@ -345,6 +357,16 @@ def _unseen(case: Case, layer: str, keys: frozenset[str]) -> bool:
     if station.layer.target.remote:
         return not any(c.resources.resent and c.resources.servers for c in cells)
     return not all(map(members.counted, cells))
+
+
+def _waits_seen(case: Case, layer: str, keys: frozenset[str]) -> bool:
+    """Whether it was counted in all of these cells how long threads waited for a CPU, the generator's and of a remote
+    layer its servers': who waits for one looks like a limit of whatever he serves."""
+    station = case.station(layer)
+    cells = [c for c in station.cells if c.workload.key in keys] if station is not None else []
+    if station is None or not cells or any(c.readings.total(cpu.OWN_RUN_DELAY) is None for c in cells):
+        return False
+    return not station.layer.target.remote or all(waiting(c) is not None for c in cells)
 
 
 def _fell(layer: str, cause: Cause, case: Case) -> bool:

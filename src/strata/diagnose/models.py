@@ -236,8 +236,11 @@ class Fit:
 
 
 def own_part(view: View, points: Iterable[Point], found: Fit) -> float:
-    """0..1 of what a fit takes away in these points that is its limit's own, and not the constant time's beside it."""
-    if found.base <= 0:
+    """0..1 of what a fit takes away in these points that is its limit's own, and not the constant time's beside it.
+
+    All of it where both are a time that each request costs.
+    """
+    if found.base <= 0 or found.shape in (LimitKind.DELAY, LimitKind.SERIAL):
         return 1.0
     one, constant = np.array([found.parameter]), np.array([found.base])
     whole, mine = 0.0, 0.0

@@ -10,7 +10,7 @@ import numpy as np
 from strata import units
 from strata.diagnose.case import Pair
 from strata.diagnose.evidence import differential, operational
-from strata.diagnose.models import Fit, LimitKind, predict
+from strata.diagnose.models import Fit, LimitKind, own_part, predict
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.rows import Predicted
 from strata.diagnose.view import Point, View
@@ -20,6 +20,8 @@ LITTLE_SLACK = 0.2
 HEADROOM = 0.75
 MOST_OFF = 2.5
 """Standard errors from what a limit predicts: a slow workload further off is not explained by it."""
+MOSTLY = 0.5
+"""Of what a fit takes from a workload: less is the constant time's beside the limit, and not the limit's."""
 
 
 def cells(view: View, points: Iterable[Point]) -> tuple[str, ...]:
@@ -158,6 +160,18 @@ def shown(
     )
 
 
+def bound(view: View, found: Fit) -> list[Point]:
+    """The workloads that the limit itself holds, and not the constant time that was fitted beside it."""
+    return [p for p in view.points if p.key in found.binding and own_part(view, [p], found) >= MOSTLY]
+
+
+def beside(found: Fit) -> str:
+    """What was fitted beside the limit, as an effect of its own; nothing where nothing was."""
+    if found.base <= 0 or found.shape not in (LimitKind.BANDWIDTH, LimitKind.CAP):
+        return ""
+    return f" Each request also takes {units.duration(found.base * 1e9)} longer, which this limit does not explain."
+
+
 def fitted(pair: Pair, found: Fit, points: Collection[Point], explains: str, *more: Evidence, **said: Any) -> Opinion:
     """What the shape of the losses suggests: one limit that ``explains`` them, shown by these workloads.
 
@@ -165,11 +179,13 @@ def fitted(pair: Pair, found: Fit, points: Collection[Point], explains: str, *mo
     """
     view = pair.view
     near = {p.key for p in view.affected if abs(found.residual[p.key]) <= MOST_OFF}
+    mine = {p.key for p in view.points if own_part(view, [p], found) >= MOSTLY}
     evidence = (
         slower(view),
         differential(explains, cells(view, points)),
         *more,
         *waits_above(view, view.affected),
     )
-    given: dict[str, Any] = {"cells": found.binding | near, "strength": found.explained}
+    given: dict[str, Any] = {"cells": (found.binding | near) & mine, "strength": found.explained}
+    said["explanation"] += beside(found)
     return Opinion(model=found, evidence=evidence, **(given | said))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from strata.model.analysis import CellSummary
 from strata.model.counters import blockdev
 from strata.model.experiment import Metric
@@ -32,12 +34,23 @@ def episodes(cell: CellSummary, kind: str) -> Episodes | None:
 
 
 def _stood_still(cell: CellSummary, slow: Episodes, bin_s: float) -> bool:
-    """Whether the device's own counter has one stall in each of them, about as long."""
+    """Whether the device's own counter has one stall in each of them, about as long as what was not done in it takes:
+    bins at either end of a stall hold some of what was done beside it."""
     share, device = stalled(cell, slow), cell.devices[-1] if cell.devices else None
     often = None if device is None else cell.readings.value(blockdev.STALLS, device=device, node=None)
     if not share or not often or slow.length_s >= SHORT * bin_s:
         return False
-    return share / often >= slow.length_s / 2
+    return share / often >= slow.length_s * (1 - 1 / (slow.factor or math.inf)) / 2
+
+
+def hidden(cell: CellSummary) -> float | None:
+    """Share of the time that stalls may take although none was cut: that of slow phases of so few bins that nothing may
+    be done in the middle of each, where the device does not say; None where no stall can be hidden."""
+    known = cell.steadiness
+    slow = None if known is None else known.slow
+    if known is None or slow is None or slow.factor is None or slow.length_s >= SHORT * known.bin_s:
+        return None
+    return slow.share * (1 - 1 / slow.factor)
 
 
 def stalled(cell: CellSummary, found: Episodes) -> float | None:

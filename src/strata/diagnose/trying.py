@@ -82,7 +82,9 @@ def _of_cell(cell: CellSummary, metric: str) -> Estimate:
         return Estimate(value=0.0, low=0.0, high=1.0, n=cell.rounds, unit="share")
     some = paused.episodes(cell, paused.KINDS[Metric(metric)])
     if some is None:
-        return Estimate(value=0.0, low=None, high=None, n=cell.rounds, unit="share")
+        hidden = paused.hidden(cell) if metric == Metric.STALLED else None
+        ends = {"low": None, "high": None} if hidden is None else {"low": 0.0, "high": hidden}
+        return Estimate(value=0.0, n=cell.rounds, unit="share", **ends)
     # So many came by chance: Poisson.
     wide = 2 / math.sqrt(some.count)
     low, high = some.share * max(0.0, 1 - wide), min(1.0, some.share * (1 + wide))

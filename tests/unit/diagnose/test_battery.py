@@ -212,6 +212,17 @@ def test_a_limit_on_the_rate_between_stalls_is_not_held_to_the_stalls(limit: Cau
         assert not beside.telling and not beside.fell
 
 
+def test_slow_phases_of_few_bins_may_hide_the_stalls_and_refute_nothing() -> None:
+    """A stall that fills two bins in part looks like a phase of both, and the device was not counted."""
+    before: dict[str, object] = {"stalls": episodes(0.2)}
+    phases = {"count": 20, "longest_s": 0.05, "factor": 2.4}
+    short, long = (Episodes(share=0.3, length_s=length, **phases) for length in (0.05, 0.09))  # type: ignore[arg-type]
+    _, agreed, fell = longer(Cause.STALLS, before, {"slow": short})
+    assert "stalls" not in agreed | fell
+    _, _, fell = longer(Cause.STALLS, before, {"slow": long})
+    assert fell == {"stalls"}
+
+
 def test_what_was_not_cut_finely_enough_decides_nothing() -> None:
     found = measured_of(PLAIN)
     seen = tuple(steady(c, stalls=episodes(0.2)) for c in found.cells)

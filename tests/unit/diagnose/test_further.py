@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -36,6 +37,10 @@ def busy(analysis: Analysis, share: float) -> Analysis:
     )
 
 
+def causes(named: Sequence[NamedFinding]) -> list[tuple[str, Cause]]:
+    return [(n.finding.layer, n.finding.cause) for n in named]
+
+
 def test_a_second_finding_that_adds_something_is_kept() -> None:
     analysis, first, second = pair()
     assert worth_saying(busy(analysis, 0.3), [first, second]) == (first, second)
@@ -50,7 +55,7 @@ def test_what_was_ruled_out_is_not_found_again() -> None:
     analysis, first, second = pair()
     out = RuledOut(cause=second.finding.cause, because="the slow cells give 12 to 70 IOPS")
     denied = replace(first, finding=first.finding.model_copy(update={"ruled_out": (out,)}))
-    assert worth_saying(busy(analysis, 0.3), [denied, second]) == (denied,)
+    assert causes(worth_saying(busy(analysis, 0.3), [denied, second])) == causes([denied])
     elsewhere = replace(second, finding=second.finding.model_copy(update={"layer": "direct"}))
     assert worth_saying(busy(analysis, 0.3), [denied, elsewhere]) == (denied, elsewhere)
 
@@ -77,7 +82,7 @@ def test_what_a_counter_shows_at_another_layer_is_told_of_however_little_of_the_
 def test_a_shape_through_one_row_is_no_second_finding_before_an_experiment_told_it() -> None:
     analysis, first, second = pair()
     one_row = replace(second, one_row=True, finding=second.finding.model_copy(update={"outcome": None}))
-    assert worth_saying(busy(analysis, 0.3), [first, one_row]) == (first,)
+    assert causes(worth_saying(busy(analysis, 0.3), [first, one_row])) == causes([first])
     assert worth_saying(busy(analysis, 0.3), [one_row]) == (one_row,), "it may be the first"
 
 
@@ -90,3 +95,16 @@ def test_no_finding_speaks_against_the_ruled_out_and_none_is_told_in_the_explana
         assert not denied & {(f.layer, f.cause) for f in found.findings}
         assert all(f.confidence >= 0.5 for f in found.findings[1:])
         assert "Also" not in found.verdict.explanation
+
+
+def test_rows_of_a_finding_that_is_not_told_are_not_explained_and_take_confidence_with_them() -> None:
+    analysis, first, second = pair()
+    unsure = replace(second, finding=second.finding.model_copy(update={"confidence": 0.3}))
+    (told,) = worth_saying(busy(analysis, 0.3), [first, unsure])
+    assert told.finding.left == ("path/read-128KiB-qd8",)
+    # A third of the layer's loss is open: a sixth of the confidence goes.
+    assert told.finding.confidence == pytest.approx(first.finding.confidence * 5 / 6, abs=0.001)
+    elsewhere = replace(unsure, finding=unsure.finding.model_copy(update={"layer": "direct"}))
+    assert worth_saying(busy(analysis, 0.3), [first, elsewhere]) == (first,)
+    the_same = replace(unsure, keys=first.keys)
+    assert worth_saying(busy(analysis, 0.3), [first, the_same]) == (first,)

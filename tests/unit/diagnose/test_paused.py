@@ -35,6 +35,13 @@ def test_what_a_device_stood_still_for_is_a_stall_of_the_time_that_was_lost() ->
     assert found.length_s == pytest.approx(0.0635, abs=0.0005) and found.share == pytest.approx(0.127, abs=0.001)
 
 
+def test_a_stall_that_fills_two_bins_in_part_is_as_long_as_what_was_not_done_in_them() -> None:
+    """Seen at a stall of 57 ms in bins of 50, on a device that is looked at every 20 ms."""
+    spread = Episodes(share=0.194, count=21, length_s=0.097, longest_s=0.105, factor=2.4, period_s=0.5)
+    found = paused.episodes(cell(spread, 0.0801, 2.0), "stalls")
+    assert found is not None and found.length_s == pytest.approx(0.0566, abs=0.0005)
+
+
 @pytest.mark.parametrize(
     ("slow", "stalled_s", "stalls"),
     [

@@ -8,7 +8,7 @@ from strata.diagnose import diagnose
 from strata.model.analysis import CellSummary
 from strata.model.finding import Cause, Diagnosis
 
-from .known import MIB, TWO
+from .known import MIB, TWO, demo
 from .test_counters_named import Counters, cards, reason, scene, seen
 
 
@@ -166,3 +166,21 @@ def test_a_wire_that_is_never_quiet_is_no_far_wire() -> None:
     quiet, blind = seen("far-wire", connection(5.05e-3, 6.5e-3), connection(50e-6)), seen("far-wire", lambda _: {})
     assert found.verdict.confidence <= blind.verdict.confidence < quiet.verdict.confidence
     assert all("minimum round trip of its connections" not in e.statement for f in found.findings for e in f.evidence)
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("rate", [10, 20])
+def test_rows_that_a_constant_time_holds_back_are_not_explained_by_the_rate_of_the_wire(rate: int, seed: int) -> None:
+    """The far end adds milliseconds to each request: the wire holds large blocks and deep queues, and no small ones."""
+    two = demo("path", Cause.WIRE_BANDWIDTH, wire=rate * MIB, delay=2e-3 if rate == 10 else 3e-3)
+    analysis = two.analysis(seed=seed, sd=0.02)
+    cells = (c.model_copy(update={"counters": connection(50e-6)(c)}) for c in analysis.cells)
+    found = diagnose(two.stack, analysis.model_copy(update={"cells": tuple(cells)})).findings
+    (wire,) = (f for f in found if f.cause is Cause.WIRE_BANDWIDTH)
+    small = {"path/randread-8KiB-qd1", "path/read-8KiB-qd8", "path/write-8KiB-qd8"}
+    assert {r.cell for r in wire.rows} == {"path/read-128KiB-qd8", "path/write-128KiB-qd8", "path/randread-8KiB-qd32"}
+    assert all(r.share > 0.7 for r in wire.rows)
+    others = {r.cell for f in found if f is not wire for r in f.rows}
+    assert small <= others | set(wire.left)
+    if rate == 10:
+        assert "ms longer, which this limit does not explain" in wire.explanation

@@ -57,9 +57,9 @@ def judge_pair(pair: Pair) -> Opinion | None:
     view, found = pair.view, pair.shape(LimitKind.BANDWIDTH)
     if view.wired:
         return None
-    if pair.best is not found or not pair.acceptable(found):
+    bound = observe.bound(view, found)
+    if pair.best is not found or not pair.acceptable(found) or not bound:
         return observe.refuted(pair, LimitKind.BANDWIDTH)
-    bound = [p for p in view.points if p.key in found.binding]
     rate = units.rate(found.parameter)
     where = "" if found.scope is LimitDirection.BOTH else f" for {found.scope.value}"
     return observe.fitted(

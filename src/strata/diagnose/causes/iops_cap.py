@@ -63,9 +63,9 @@ NEXT_STEP = (
 def judge_pair(pair: Pair) -> Opinion:
     """At the far end of a layer, or on the layer itself where it has none."""
     view, found = pair.view, pair.shape(LimitKind.CAP)
-    if pair.best is not found or not pair.acceptable(found):
+    bound = observe.bound(view, found)
+    if pair.best is not found or not pair.acceptable(found) or not bound:
         return observe.refuted(pair, LimitKind.CAP)
-    bound = [p for p in view.points if p.key in found.binding]
     if all(p.workload.durable for p in bound):
         # Seen live: a server that makes one group of writes durable after the other gave one rate for all sizes.
         same = f"all {len(bound)} wait until they are durable; commits that are processed one by one look the same"

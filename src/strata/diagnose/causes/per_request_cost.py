@@ -9,7 +9,8 @@ Evidence it needs
     Differential: a constant time per request, in parallel or one at a time, explains the loss. Operational: the
     requests wait above the layer below, CPUs have headroom, the handshake's round trip is far shorter.
 What rules it out
-    A round trip of the same length; busy CPUs; a time that grows with the block size.
+    A round trip of the same length; busy CPUs; a time that grows with the block size. Beside a limit of bytes or
+    requests it has only the workloads from which it takes the larger part.
 What to do next
     More service threads or queues, or larger requests.
 How sure
@@ -42,13 +43,14 @@ SIDES = ("far",)
 
 def judge_pair(pair: Pair) -> Opinion:
     view, found = pair.view, pair.best
-    slow = view.affected
+    slow = list(view.affected)
     if (
         found.shape in (LimitKind.BANDWIDTH, LimitKind.CAP)
         and found.base > 0
         and own_part(view, slow, found) < 1 - LEAST_SHARE
     ):
-        # Two effects at once, and this is the larger one.
+        # Two effects at once, and this is the larger one: the other's rows are left to it.
+        slow = [p for p in slow if own_part(view, [p], found) < 1 - LEAST_SHARE]
         found = replace(found, shape=LimitKind.DELAY, parameter=found.base, base=0.0)
     if found.shape not in (LimitKind.DELAY, LimitKind.SERIAL) or not pair.acceptable(found):
         return _refuted(pair)
@@ -88,6 +90,7 @@ def judge_pair(pair: Pair) -> Opinion:
         + ("give it more than one service thread." if serial else "larger or deeper requests pay it less often."),
         lead=pair.lead(LimitKind.DELAY, LimitKind.SERIAL),
         missing=missing,
+        **({} if found is pair.best else {"cells": frozenset(p.key for p in slow)}),
     )
 
 

@@ -8,7 +8,8 @@ Why it matters
 Evidence it needs
     Differential: stalls in at least half of the layer's workloads, of one length, whatever the workload and also with
     one request at a time. Operational: a few requests take as long as a stall, the others as long as usual; the device
-    has requests in flight meanwhile and completes none (``blockdev_stalled_seconds``).
+    has requests in flight meanwhile and completes none (``blockdev_stalled_seconds``). Bins that a stall fills in part
+    look like a slow phase: it is a stall where the device stands still for half of what is not done in it.
 What rules it out
     A load generator that itself waited for a CPU for as long; stalls in deep queues only (then the queue delays
     the others); requests that complete during them (then they are slow phases); the same stalls at a layer below;

@@ -6,8 +6,10 @@ Why it matters
     Tuning the disk or the file system does not help; only fewer bytes or a faster path do.
 Evidence it needs
     Differential: X = min(X_below, W ÷ size) with one W explains the loss over block sizes and depths; small or shallow
-    workloads lose nothing but size ÷ W per request. Operational: requests wait above the layer below, CPUs are
-    idle. Where they are counted: packets that queue in front of an interface, and a second one that is idle.
+    workloads lose nothing but size ÷ W per request. Where a constant time was fitted beside it, a workload is the
+    wire's only if W takes the larger part. Where a layer stalls, by the rates between the stalls.
+    Operational: requests wait above the layer below, CPUs are idle. Where they are counted: packets that queue in
+    front of an interface, and a second one that is idle.
 What rules it out
     Slow cells that carry different bytes per second; a layer without a wire; segments that are sent again in the cells
     that reach the limit though the other end had half of them already, while no packets wait before a card. Not certain
@@ -16,8 +18,9 @@ What rules it out
 What to do next
     Check the link's rate and its path, compression and the number of connections; then limits set on the volume.
 How sure
-    By the part of the loss that is explained, and by how much better it fits than a cap or a latency. A wire and a
-    bytes-per-second limit at the remote end look the same.
+    By the part of the loss that is explained, and by how much better it fits than a cap or a latency. Workloads that
+    a constant time holds back are not explained, and take confidence with them. A wire and a bytes-per-second limit at
+    the remote end look the same.
 Example
     128 KiB reads give 160 IOPS and 8 KiB reads 2 560 over a path whose other end gives 4 000 for both: 20 MiB/s.
 Source
@@ -86,7 +89,7 @@ def limit(pair: Pair) -> Opinion:
         constant = f"{units.duration(found.base * 1e9)} per request explains the rest"
         why = f"{observe.parameter(found)} explains {units.percent(own, 2)} of the loss, {constant}"
         return Opinion(False, why, strength=own)
-    bound = [p for p in view.points if p.key in found.binding]
+    bound = observe.bound(view, found)
     full = [p for p in bound if p.x * p.bs >= 0.8 * found.parameter] or bound
     rate = units.rate(found.parameter)
     met = card.card_of(full)
@@ -115,7 +118,6 @@ def limit(pair: Pair) -> Opinion:
         explanation=f"{len(full)} workloads stop at the same {rate} {over}; {view.below.name} delivers up to "
         f"{units.rate(max(p.x_below * p.bs for p in bound))}. " + _which(met),
         next_step=card.step(met),
-        strength=found.explained * own,
         lead=pair.lead(LimitKind.BANDWIDTH),
     )
 
