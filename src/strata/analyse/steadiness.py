@@ -98,7 +98,8 @@ def _fall(result: EngineResult, bins: Bins) -> tuple[float, float, float, float]
         return None
     at = places[0]
     before, after = (float(part.mean()) / bins.seconds for part in (written[:at], written[at:]))
-    if after > FALL * before:
+    # Where nothing is written any more nothing drains: who should take it stands still.
+    if not 0 < after <= FALL * before:
         return None
     return float(written[:at].sum()) + before * result.ramp_ns / 1e9, before, after, at * bins.seconds
 

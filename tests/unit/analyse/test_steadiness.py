@@ -160,6 +160,13 @@ def test_a_cliff_has_the_size_of_what_filled_up_and_the_rate_at_which_it_drains(
     assert reads is not None and reads.cliff is None
 
 
+@pytest.mark.parametrize("at_s", [0.4, 0.9])
+def test_writes_that_end_for_good_fill_no_cache(at_s: float) -> None:
+    """A server that stood still until the end once was a cliff with a drain of nothing, and no verdict came."""
+    seen = steadiness(cell(series(2, rounds=3, seconds=1.6, at=lambda _: lambda t: float(t < at_s)), "randwrite"))
+    assert seen is not None and seen.cliff is None
+
+
 def test_an_even_write_has_no_cliff_and_waves_are_none() -> None:
     for seed in range(10):
         seen = steadiness(cell(series(seed, noise=0.2), "randwrite"))
