@@ -73,9 +73,10 @@ def table(rows: Sequence[Sequence[float]]) -> Floats:
 
 def spread(rows: Floats) -> tuple[Floats, Floats]:
     """(variance, degrees of freedom) of each row alone; NaN and 0 for a single value."""
-    n = np.sum(~np.isnan(rows), axis=1).astype(float)
-    mean = np.nansum(rows, axis=1) / np.maximum(n, 1)
-    squares = np.nansum((rows - mean[:, None]) ** 2, axis=1)
+    gone = np.isnan(rows)
+    n = np.sum(~gone, axis=1).astype(float)
+    mean = np.sum(np.where(gone, 0.0, rows), axis=1) / np.maximum(n, 1)
+    squares = np.sum(np.where(gone, 0.0, rows - mean[:, None]) ** 2, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(n > 1, squares / (n - 1), np.nan), np.maximum(n - 1, 0)
 
@@ -119,9 +120,9 @@ def located(rows: Floats, shared: Pool) -> Located:
     """Huber's location of each row. ``shared`` is what `pooled` gave for rows that are alike."""
     n = np.sum(~np.isnan(rows), axis=1).astype(float)
     floor = math.sqrt(shared.variance) if shared.df > 0 else 0.0
-    median = _median(rows, n)
+    median = medians(rows)
     away = np.abs(rows - median[:, None])
-    scale = np.maximum(np.maximum(1.4826 * _median(away, n), floor), _TINY)
+    scale = np.maximum(np.maximum(1.4826 * medians(away), floor), _TINY)
     own, own_df = spread(_without_gross(rows, away, scale))
     reach = HUBER_K * scale[:, None]
     at, filled, gone = median, np.nan_to_num(rows), np.isnan(rows)
@@ -158,11 +159,12 @@ def steadied(sides: Sequence[Located], shared: Pool) -> Steadied:
     return Steadied(variance=variance, df=both, stretch=np.where(own_df > 0, np.fmax(1.0, stretch), 1.0))
 
 
-def _median(rows: Floats, n: Floats) -> Floats:
-    """Of the first ``n`` of each row in order (NaN sorts last); numpy's own takes ten times as long for so few."""
-    ordered = np.sort(rows, axis=1)
-    at = (np.maximum(n, 1) - 1) / 2
-    low, high = (np.take_along_axis(ordered, f(at).astype(int)[:, None], 1)[:, 0] for f in (np.floor, np.ceil))
+def medians(rows: Floats) -> Floats:
+    """Along the last axis, of what is not NaN, which sorts last; NaN where that is nothing. numpy's own takes ten times
+    as long for so few."""
+    ordered = np.sort(rows, axis=-1)
+    at = (np.maximum(np.sum(~np.isnan(rows), axis=-1, keepdims=True), 1) - 1) / 2
+    low, high = (np.take_along_axis(ordered, f(at).astype(int), -1)[..., 0] for f in (np.floor, np.ceil))
     return np.asarray((low + high) / 2, dtype=np.float64)
 
 
