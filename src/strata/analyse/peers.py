@@ -107,8 +107,9 @@ def judge(hosts: Sequence[Host], below: Mapping[str, str | None], writes: Mappin
             keys = sorted(k for at, k in common if at == layer and writes[k] is written)
             keys = [k for k in keys if under is None or (under, k) in common]
             if keys:
-                own, lower = (times[:, [common[at, k] for k in keys]] if at is not None else None for at in (layer, under))
-                each = own if lower is None else _over(own, lower)
+                each = times[:, [common[layer, k] for k in keys]]
+                if under is not None:
+                    each = _over(each, times[:, [common[under, k] for k in keys]])
                 found.append(_view(layer, under, kind, keys, [host.name for host in hosts], each))
     if len(hosts) < LEAST or not found:
         return JudgedHosts(tuple(found), (), None)

@@ -109,8 +109,8 @@ def pooled(variance: Floats, df: Floats) -> Pool:
     keep = df > 0
     if not keep.any():
         return Pool(math.nan, 0.0)
-    few = float(np.median(df[keep]))
-    typical = float(np.median(variance[keep])) / (1 - 2 / (9 * few)) ** 3
+    few = median(df[keep])
+    typical = median(variance[keep]) / (1 - 2 / (9 * few)) ** 3
     most = BOUND * typical if typical > 0 else math.inf
     bounded = np.minimum(variance[keep], most)
     return Pool(float(np.average(bounded, weights=df[keep])), float(df[keep].sum()), most)
@@ -120,16 +120,20 @@ def located(rows: Floats, shared: Pool) -> Located:
     """Huber's location of each row. ``shared`` is what `pooled` gave for rows that are alike."""
     n = np.sum(~np.isnan(rows), axis=1).astype(float)
     floor = math.sqrt(shared.variance) if shared.df > 0 else 0.0
-    median = medians(rows)
-    away = np.abs(rows - median[:, None])
+    middle = medians(rows)
+    away = np.abs(rows - middle[:, None])
     scale = np.maximum(np.maximum(1.4826 * medians(away), floor), _TINY)
     own, own_df = spread(_without_gross(rows, away, scale))
     reach = HUBER_K * scale[:, None]
-    at, filled, gone = median, np.nan_to_num(rows), np.isnan(rows)
+    at, going = middle.copy(), np.arange(len(rows))
     for _ in range(STEPS):
-        weight = np.where(gone, 0.0, reach / np.maximum(np.abs(rows - at[:, None]), reach))
-        before, at = at, np.sum(weight * filled, axis=1) / np.sum(weight, axis=1)
-        if np.all(np.abs(at - before) <= STILL):
+        # Most rows have no value that is drawn in, and stand still at once.
+        some, before, far = rows[going], at[going], reach[going]
+        gone = np.isnan(some)
+        weight = np.where(gone, 0.0, far / np.maximum(np.abs(some - before[:, None]), far))
+        at[going] = np.sum(weight * np.where(gone, 0.0, some), axis=1) / np.sum(weight, axis=1)
+        going = going[np.abs(at[going] - before) > STILL]
+        if not going.size:
             break
     residual = rows - at[:, None]
     held = np.abs(residual) <= reach
@@ -157,6 +161,12 @@ def steadied(sides: Sequence[Located], shared: Pool) -> Steadied:
     with np.errstate(invalid="ignore", divide="ignore"):
         stretch = carried / (two_sided(both, LEVEL) * np.sqrt(variance))
     return Steadied(variance=variance, df=both, stretch=np.where(own_df > 0, np.fmax(1.0, stretch), 1.0))
+
+
+def median(values: Floats) -> float:
+    """Of one row without NaN; numpy's own takes ten times as long for so few."""
+    ordered, n = np.sort(values), len(values)
+    return float((ordered[(n - 1) // 2] + ordered[n // 2]) / 2)
 
 
 def medians(rows: Floats) -> Floats:

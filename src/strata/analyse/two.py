@@ -32,7 +32,6 @@ from strata.analyse.rows import Floats, Located, located, pooled, spread, steadi
 from strata.analyse.shift import gaps_of
 from strata.analyse.stats import below, holm, two_sided
 from strata.model.compared import CellCompared, Change, Gap
-from strata.model.estimate import Estimate
 from strata.model.groups import grouped
 from strata.model.percentiles import needed
 from strata.model.step_figures import StepFigures
@@ -43,8 +42,10 @@ SHIFTS: Mapping[str, str] = {"mean": "mean_ns", "50": "p50_ns", "90": "p90_ns", 
 
 Rounds = Sequence[StepFigures]
 Fields = dict[str, Any]
-"""Of an `Estimate` or a `Shift`. A comparison has ten thousand of them: made together with their cell they take half the
-time that they take one by one."""
+"""Of an `Estimate` or a `Shift`. A comparison has ten thousand of them: made together with their cell they take half
+the time that they take one by one."""
+Ends = tuple[Floats, Floats, Floats]
+"""Value, low, high."""
 Noise = tuple[Floats, Floats]
 """(relative standard deviation, degrees of freedom) of each cell."""
 _TINY = 1e-300
@@ -87,17 +88,18 @@ class _Pair:
 
     def ratios(self) -> list[Fields]:
         """B ÷ A of every row."""
-        return _estimates(*_ends(self.d, self.half), self.n, "ratio")
+        return _estimates(_ends(self.d, self.half), self.n, "ratio")
 
     def moved(self, was: Floats) -> list[Fields]:
         """The same change in ns, at what A ``was``."""
-        return _estimates(*(was * (side - 1) for side in _ends(self.d, self.half)), self.n, "ns")
+        value, low, high = (was * (end - 1) for end in _ends(self.d, self.half))
+        return _estimates((value, low, high), self.n, "ns")
 
     def sides(self, of: Located, unit: str) -> list[Fields]:
         """Every row of one side."""
         alone = steadied([of], self._shared)
         half = two_sided(alone.df, LEVEL) * alone.error(1 / of.n)
-        return _estimates(*_ends(of.at, half), of.n, unit)
+        return _estimates(_ends(of.at, half), of.n, unit)
 
 
 class PairedCells(NamedTuple):
@@ -244,17 +246,17 @@ def _adjusted(p: Floats, known: npt.NDArray[np.bool_]) -> list[float | None]:
     return made
 
 
-def _ends(at: Floats, half: Floats) -> tuple[Floats, Floats, Floats]:
+def _ends(at: Floats, half: Floats) -> Ends:
     """The value and the ends of the interval of logarithms; NaN where there is none."""
     value = np.exp(at)
     low, high = np.exp(np.maximum(at - half, -700.0)), np.exp(np.minimum(at + half, 700.0))
     return value, np.minimum(value, low), np.maximum(value, high)
 
 
-def _estimates(value: Floats, low: Floats, high: Floats, n: Floats, unit: str) -> list[Fields]:
+def _estimates(ends: Ends, n: Floats, unit: str) -> list[Fields]:
     """One list of numbers each, as single ones out of an array take longer than what is done here."""
-    ends = np.isnan(low).tolist()
-    rows = zip(value.tolist(), low.tolist(), high.tolist(), n.astype(int).tolist(), ends, strict=True)
+    none = np.isnan(ends[1]).tolist()
+    rows = zip(*(end.tolist() for end in ends), n.astype(int).tolist(), none, strict=True)
     return [
         {"value": at, "low": None if no else below, "high": None if no else above, "n": rounds, "unit": unit}
         for at, below, above, rounds, no in rows

@@ -12,14 +12,12 @@ from strata.app.kept import opened
 from strata.errors import InconclusiveError, RunFailed, StrataError, UsageError
 from strata.model.nodes import Lost
 from strata.model.peers import LEAST, FleetCompared, HostLost, HostRun
-from strata.model.remembered import RunBrief
-from strata.model.run import Run
+from strata.model.run import Run, RunBrief
 
 if TYPE_CHECKING:
     from strata.store import Store
 
 Say = Callable[[str], None]
-HostsRun = Run | RunBrief
 LONGEST_S = 3600.0
 """What the run of a host may take."""
 
@@ -72,7 +70,7 @@ def measure_hosts(address: str, words: RunWords, only: Sequence[str], store_url:
         return _compared(store, done[0], done[1:], lost)
 
 
-def _compared(store: Store, first: Run, others: Sequence[HostsRun], lost: Sequence[HostLost]) -> FleetCompared:
+def _compared(store: Store, first: Run, others: Sequence[RunBrief], lost: Sequence[HostLost]) -> FleetCompared:
     runs = [first, *others]
     if twice := [run for run, n in Counter(run.id for run in runs).items() if n > 1]:
         raise UsageError("cannot compare with itself:", ", ".join(twice), "", "strata runs lists all runs")
@@ -108,7 +106,7 @@ def _compared(store: Store, first: Run, others: Sequence[HostsRun], lost: Sequen
     )
 
 
-def _names(runs: Sequence[HostsRun]) -> list[str]:
+def _names(runs: Sequence[RunBrief]) -> list[str]:
     """What a run is called, else its host; with the run's id where several have that name."""
     said = [run.label.name or run.environment.hostname for run in runs]
     several = {name for name, n in Counter(said).items() if n > 1}

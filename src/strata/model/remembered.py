@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import ConfigDict
-
 from strata.model.base import OfCell, RunId, UnixNs, Value
 from strata.model.place import BETWEEN
-from strata.model.run import Environment, Label, Run, RunStatus
+from strata.model.run import Run, RunStatus
 
 
 class RunHead(Value):
@@ -43,16 +41,6 @@ class RunHead(Value):
             host=run.environment.hostname,
             endpoints=tuple(layer.endpoint for layer in plan.stack.layers),
         )
-
-
-class RunBrief(Value):
-    """Of a run which host it is of, and what measured there. The rest of its document, which is long, is passed over."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    id: RunId
-    label: Label = Label()
-    environment: Environment
 
 
 class Wanted(Value):

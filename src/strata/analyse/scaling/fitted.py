@@ -91,7 +91,9 @@ class Fitted:
         value = of(self.curve)
         if value is None:
             return None
-        return self._estimates([value], np.array([[math.inf if (v := of(c)) is None else v] for c in self.draws]), unit)[0]
+        return self._estimates(
+            [value], np.array([[math.inf if (v := of(c)) is None else v] for c in self.draws]), unit
+        )[0]
 
     def at(self, load: float, unit: str = "IOPS") -> Estimate:
         """The rate at a load."""

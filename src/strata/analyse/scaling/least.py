@@ -76,8 +76,8 @@ def least(residuals: Callable[[Floats], Floats], starts: Sequence[Sequence[float
 def least_each(model: Model, starts: Floats, bounds: Bounds) -> tuple[Floats, Floats]:
     """The same of many series at once, each from its own start, and the sum of squares that is left of each.
 
-    Levenberg and Marquardt's steps, cut off at the bounds; a parameter at a bound through which the sum of squares would
-    become less rests there. scipy fits one series at a time: a bootstrap of 200 takes it a second.
+    Levenberg and Marquardt's steps, cut off at the bounds; a parameter at a bound through which the sum of squares
+    would become less rests there. scipy fits one series at a time: a bootstrap of 200 takes it a second.
     """
     low, high = np.asarray(bounds[0]), np.asarray(bounds[1])
     at = np.clip(starts, low, high)
