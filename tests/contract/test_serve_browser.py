@@ -206,6 +206,13 @@ def test_a_wide_window_has_more_beside_each_other_and_no_longer_lines(chromium: 
         assert page.evaluate(line) <= 78 * 16
 
 
+def test_a_wide_window_leaves_a_list_in_its_middle(chromium: Any, server: Served) -> None:
+    with opened(chromium, server, "/runs", 2560) as page:
+        left, right = page.evaluate("(() => { const at = document.querySelector('.runs').getBoundingClientRect();"
+                                    "return [at.left, innerWidth - at.right]; })()")  # fmt: skip
+        assert abs(left - right) < 40 and left > 500
+
+
 def test_a_curve_on_a_telephone_can_be_read(chromium: Any, server: Served) -> None:
     with opened(chromium, server, PAGES["sweep"], 400) as page:
         size = """() => { const svg = document.querySelector('.sweep svg');
