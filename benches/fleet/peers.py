@@ -26,7 +26,7 @@ from strata.engine.port import Request
 from strata.engine.target import Backing, Shaping, TargetConfig, TargetProcess
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
-from strata.model.step_figures import StepFigures
+from strata.model.step_figures import RoundTimes
 from strata.model.workload import Workload
 from strata.plan.words import workload_from_words
 
@@ -46,15 +46,6 @@ def normal(rng: np.random.Generator, n: int) -> np.ndarray:
 def heavy(rng: np.random.Generator, n: int) -> np.ndarray:
     """Student's t with 5 degrees of freedom, of variance 1: now and then a host is farther out."""
     return rng.standard_t(5, n) * math.sqrt(3 / 5)
-
-
-def step(layer: str, key: str, number: int, mean_ns: float) -> StepFigures:
-    """One measured step of which only its time is looked at."""
-    return StepFigures(
-        run_id="20261125-000000-0000", created_unix_ns=0, order=0, round=number, kind="measure", layer=layer,
-        workload_key=key, identity="", ops=1000, errored=0, iops=1e9 / mean_ns, bytes_per_second=1.0, mean_ns=mean_ns,
-        p50_ns=None, p90_ns=None, p99_ns=None, p999_ns=None, packed=b"", caching="",
-    )  # fmt: skip
 
 
 def drawn(
@@ -77,8 +68,8 @@ def drawn(
                         factor *= slow[2]
                     # What a lower layer scatters, the upper ones wait for as well.
                     factor *= math.exp(own[at])
-                    found.append(step(layer, key, n, COSTS[layer] * factor * math.exp(noise[n, k, at])))
-        made.append(Host(f"h{number}", found))
+                    found.append(((layer, key), n, COSTS[layer] * factor * math.exp(noise[n, k, at])))
+        made.append(Host(f"h{number}", RoundTimes(*zip(*found, strict=True))))
     return made
 
 
@@ -154,8 +145,8 @@ def measured_host(name: str, disk: float, wire: float, folder: Path, seconds: fl
         for n in range(ROUNDS):
             for layer, endpoint in ends.items():
                 for key, workload in CELLS.items():
-                    found.append(step(layer, key, n, mean_ns(endpoint, workload, seconds, n)))
-    return Host(name, found)
+                    found.append(((layer, key), n, mean_ns(endpoint, workload, seconds, n)))
+    return Host(name, RoundTimes(*zip(*found, strict=True)))
 
 
 def mean_ns(endpoint: Endpoint, workload: Workload, seconds: float, n: int) -> float:

@@ -31,7 +31,7 @@ from strata.store import Store, open_store  # noqa: E402
 
 LIMIT_MS, BROWSER_MS = 300, 1000
 DONE = "done-000000"
-HOSTS = 8
+HOSTS = 8, 50
 FRAME = """() => new Promise(done => requestAnimationFrame(() => setTimeout(() => done(performance.now()), 0)))"""
 """Since the address was asked for: a frame was drawn, and the page answers."""
 MEASURED = (
@@ -155,7 +155,8 @@ def listed(runs: int) -> dict[str, str]:
         "a gate of 280 cells": "/gate?baseline=main&run=run-000003",
         "compare two runs of 280 cells": "/compare?run=run-000003&run=run-000004",
         "compare four runs of 280 cells": f"/compare?{several}",
-        f"{HOSTS} hosts of 280 cells": "/fleet?" + "&".join(f"run=run-{n:06}" for n in range(HOSTS)),
+        **{f"{hosts} hosts of 280 cells": "/fleet?" + "&".join(f"run=run-{n:06}" for n in range(hosts))
+           for hosts in HOSTS},
         "what is watched": "/watch", "a watching": f"/watch?path={WATCHED}", "metrics": "/metrics",
     }  # fmt: skip
 

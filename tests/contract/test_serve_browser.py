@@ -184,6 +184,35 @@ def test_on_a_telephone_every_row_is_in_sight(chromium: Any, server: Served, fle
         assert page.evaluate(f"{cut}.map(e => e.textContent)") == []
 
 
+@pytest.mark.parametrize("runs", [2, 4, 7])
+def test_every_column_of_a_comparison_is_in_sight(chromium: Any, fleet: Served, runs: int) -> None:
+    """On a window of a laptop, with figures and reasons as long as they become."""
+    path = "/compare?" + "&".join(f"run={run}" for run in HOSTS[:runs])
+    with opened(chromium, fleet, path, 1280) as page:
+        assert page.locator(".compared thead th").count() == (4 if runs == 2 else runs)
+        cells = "[...document.querySelectorAll('.compared tr > *')]"
+        cut = f"{cells}.filter(e => e.getBoundingClientRect().right > innerWidth)"
+        assert page.evaluate(f"{cut}.map(e => e.textContent)") == []
+
+
+@pytest.mark.parametrize("name", ["report", "matrix"])
+def test_a_wide_window_has_more_beside_each_other_and_no_longer_lines(chromium: Any, server: Served, name: str) -> None:
+    with opened(chromium, server, PAGES[name], 2560) as page:
+        assert page.evaluate("document.body.getBoundingClientRect().width") > 0.8 * 2560
+        first = "document.querySelector('.panels, .maps')"
+        columns = f"new Set([...{first}.children].map(e => e.getBoundingClientRect().left)).size"
+        assert page.evaluate(columns) >= 4
+        line = "Math.max(...[...document.querySelectorAll('main p:not(.legend)')].map(e => e.offsetWidth))"
+        assert page.evaluate(line) <= 78 * 16
+
+
+def test_a_wide_window_leaves_a_list_in_its_middle(chromium: Any, server: Served) -> None:
+    with opened(chromium, server, "/runs", 2560) as page:
+        left, right = page.evaluate("(() => { const at = document.querySelector('.runs').getBoundingClientRect();"
+                                    "return [at.left, innerWidth - at.right]; })()")  # fmt: skip
+        assert abs(left - right) < 40 and left > 500
+
+
 def test_a_curve_on_a_telephone_can_be_read(chromium: Any, server: Served) -> None:
     with opened(chromium, server, PAGES["sweep"], 400) as page:
         size = """() => { const svg = document.querySelector('.sweep svg');
@@ -380,3 +409,22 @@ def test_a_page_prints_without_what_is_for_the_screen(chromium: Any, server: Ser
         assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
         assert page.evaluate(CONTRAST) == []
         assert page.pdf()[:5] == b"%PDF-"
+
+
+A4 = {"width": "210mm", "height": "297mm"}
+PAPER = (794, 1123)
+"""The same in CSS pixels."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_paper_is_filled_and_nothing_is_beside_it(chromium: Any, server: Served, fleet: Served, name: str) -> None:
+    """A printed page ends where the next figure or row has no room, not where the next section has none."""
+    with opened(chromium, fleet if name == "fleet" else server, PAGES[name], PAPER[0]) as page:
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": PAPER[0], "height": PAPER[1]})
+        assert page.evaluate("document.documentElement.scrollWidth") <= PAPER[0]
+        beside = "[...document.querySelectorAll('td, th, p, li, svg')].filter(e => e.getBoundingClientRect().right > "
+        assert page.evaluate(f"{beside} innerWidth).map(e => e.textContent)") == []
+        high = page.evaluate("document.body.scrollHeight") / PAPER[1]
+        sheets = len(re.findall(rb"/Type\s*/Page\b", page.pdf(**A4)))
+        assert 1 <= sheets <= 1.35 * high + 1, (sheets, high)

@@ -16,7 +16,7 @@ import numpy as np
 
 from strata.analyse.changes import change_points
 from strata.analyse.pooled import BOUND, SAME, TRIES
-from strata.analyse.rows import Floats
+from strata.analyse.rows import Floats, median
 from strata.model.noise import PooledNoise
 
 NEWEST = 100
@@ -58,7 +58,7 @@ def since_change(iops: Sequence[float]) -> int:
 
 def spread_between(levels: Floats, inside: Floats) -> float:
     """The variance between runs: of their ``levels`` (logarithms), less what is ``inside`` each of them."""
-    centre, floor = float(np.median(levels)), float(np.var(levels, ddof=1))
+    centre, floor = median(levels), float(np.var(levels, ddof=1))
     for _ in range(TRIES):
         before, reach = floor, np.sqrt(BOUND * (inside + floor))
         away = np.clip(levels - centre, -reach, reach)

@@ -39,8 +39,9 @@ class Between:
 def between_of(runs: Sequence[Sequence[float]]) -> Between | None:
     """Of runs of one cell since its last change of level, the oldest first; None with fewer than `FEWEST`."""
     logs = np.log(table(runs))
-    counts = np.sum(~np.isnan(logs), axis=1)
-    levels = np.nanmean(logs, axis=1) if len(runs) else np.empty(0)
+    gone = np.isnan(logs)
+    counts = np.sum(~gone, axis=1)
+    levels = np.sum(np.where(gone, 0.0, logs), axis=1) / counts
     kept = since_change([math.exp(x) for x in levels])
     if len(levels) - kept < FEWEST:
         return None

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from strata.analyse.rows import Floats
+from strata.analyse.rows import Floats, median
 from strata.analyse.stats import t_quantile
 from strata.model.estimate import Estimate
 
@@ -84,7 +84,7 @@ def _confirmed(x: Floats, cuts: list[int], alpha: float, far: float) -> list[int
     cuts = list(cuts)
     while cuts:
         edges = [0, *cuts, len(x)]
-        p = [_change(x[edges[i] : edges[i + 2]], edges[i + 1] - edges[i], far)[0] for i in range(len(cuts))]
+        p = [_tested(x[edges[i] : edges[i + 2]], edges[i + 1] - edges[i], far)[0] for i in range(len(cuts))]
         worst = int(np.argmax(p))
         if p[worst] <= alpha:
             break
@@ -101,12 +101,19 @@ def _best(part: Floats, far: float) -> tuple[int, float]:
     rest = np.maximum(squares[-1] - k * a**2 - (n - k) * b**2, 1e-18)
     t = np.abs(a - b) / np.sqrt(rest / (n - 2) * (1 / k + 1 / (n - k)))
     i = int(np.argmax(t))
-    p, _ = _change(part, int(k[i]), far)
-    return int(k[i]), p
+    return int(k[i]), _tested(part, int(k[i]), far)[0]
 
 
 def _change(part: Floats, k: int, far: float) -> tuple[float, Estimate]:
-    """(p of a change at ``k``, bounded for all places of the part; after ÷ before with its interval)."""
+    """(p of a change at ``k``; after ÷ before with its interval)."""
+    p, d, se = _tested(part, k, far)
+    half = t_quantile(len(part) - 2) * se
+    low, high = math.exp(d - half), math.exp(d + half)
+    return p, Estimate(value=math.exp(d), low=low, high=high, n=min(k, len(part) - k), unit="ratio")
+
+
+def _tested(part: Floats, k: int, far: float) -> tuple[float, float, float]:
+    """(p of a change at ``k``, bounded for all places of the part; the change as a logarithm, its standard error)."""
     from scipy.special import stdtr
 
     n, a, b = len(part), part[:k], part[k:]
@@ -117,11 +124,7 @@ def _change(part: Floats, k: int, far: float) -> tuple[float, Estimate]:
     d = float(b.mean() - a.mean())
     places = n - 2 * SHORTEST + 1
     p = min(1.0, 2 * float(stdtr(df, -abs(d) / se)) * places)
-    half = t_quantile(df) * se
-    ratio = Estimate(
-        value=math.exp(d), low=math.exp(d - half), high=math.exp(d + half), n=min(k, n - k), unit="ratio"
-    )  # fmt: skip
-    return p, ratio
+    return p, d, se
 
 
 def _stretch(x: Floats) -> float:
@@ -133,16 +136,17 @@ def _stretch(x: Floats) -> float:
 
 def _bounded_variance(steps: Floats) -> float:
     """About 0; a change of level is one large step (two, over two runs), and is drawn in."""
-    reach = REACH * 1.4826 * float(np.median(np.abs(steps)))
+    reach = REACH * 1.4826 * median(np.abs(steps))
     return float(np.mean(np.clip(steps, -reach, reach) ** 2))
 
 
 def _drawn_in(x: Floats) -> Floats:
     """Single spikes brought to the edge of what their neighbourhood does; a new level is no spike."""
-    spread = 1.4826 * float(np.median(np.abs(np.diff(x) - np.median(np.diff(x))))) / math.sqrt(2)
+    steps = np.diff(x)
+    spread = 1.4826 * median(np.abs(steps - median(steps))) / math.sqrt(2)
     if spread <= 0:
         return x
     half = WINDOW // 2
     padded = np.pad(x, half, mode="reflect")
-    middle = np.median(np.lib.stride_tricks.sliding_window_view(padded, WINDOW), axis=1)
+    middle = np.sort(np.lib.stride_tricks.sliding_window_view(padded, WINDOW), axis=1)[:, half]
     return np.clip(x, middle - REACH * spread, middle + REACH * spread)

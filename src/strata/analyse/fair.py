@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from strata import units
 from strata.analyse.platform import facts_of
 from strata.model.compared import EnvironmentField, Fairness
-from strata.model.run import Run
+from strata.model.run import RunBrief
 from strata.model.survey import Survey
 
 Fields = Mapping[str, tuple[str | None, Fairness]]
@@ -21,7 +21,7 @@ Fields = Mapping[str, tuple[str | None, Fairness]]
 _PREVENTS, _COLOURS = Fairness.PREVENTS, Fairness.COLOURS
 
 
-def compare_environments(a: Run, b: Run) -> tuple[EnvironmentField, ...]:
+def compare_environments(a: RunBrief, b: RunBrief) -> tuple[EnvironmentField, ...]:
     """Every field of both, those that are the same too, in the order in which they matter."""
     left, right = fields_of(a), fields_of(b)
     # A survey of an earlier version knows less: what it did not look at is no difference.
@@ -37,7 +37,7 @@ def compare_environments(a: Run, b: Run) -> tuple[EnvironmentField, ...]:
     return tuple(found)
 
 
-def fields_of(run: Run) -> Fields:
+def fields_of(run: RunBrief) -> Fields:
     """What is known of the environment of one run, in words."""
     e, plan = run.environment, run.plan
     engine = e.engine

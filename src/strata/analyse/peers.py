@@ -30,8 +30,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import numpy as np
+
+from strata.analyse.rows import Floats, medians
 from strata.model.peers import FALSE_ALARM, LEAST, Differs, PeerView
-from strata.model.step_figures import StepFigures
+from strata.model.step_figures import RoundTimes
 
 RELEVANT = 0.10
 LASTING, ROUNDS = 0.75, 3
@@ -66,7 +69,7 @@ class Host:
     """One host: its name and what its run measured."""
 
     name: str
-    figures: Sequence[StepFigures]
+    times: RoundTimes
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,6 @@ class JudgedHosts:
     views: tuple[PeerView, ...]
     differs: tuple[Differs, ...]
     line: float | None
-
-
-Rounds = Mapping[int, float]
-"""log of the mean time by round."""
 
 
 def line(hosts: int, views: int) -> float:
@@ -100,16 +99,18 @@ def judge(hosts: Sequence[Host], below: Mapping[str, str | None], writes: Mappin
 
     Cells that not all hosts have are left out.
     """
-    times = {host.name: _times(host.figures) for host in hosts}
-    common = set.intersection(*(set(t) for t in times.values())) if times else set()
+    common = _common(hosts)
+    times = _times(hosts, common)
     found = []
     for layer, under in below.items():
         for kind, written in (("reads", False), ("writes", True)):
             keys = sorted(k for at, k in common if at == layer and writes[k] is written)
             keys = [k for k in keys if under is None or (under, k) in common]
             if keys:
-                each = {name: [_over(t, layer, under, key) for key in keys] for name, t in times.items()}
-                found.append(_view(layer, under, kind, keys, each))
+                each = times[:, [common[layer, k] for k in keys]]
+                if under is not None:
+                    each = _over(each, times[:, [common[under, k] for k in keys]])
+                found.append(_view(layer, under, kind, keys, [host.name for host in hosts], each))
     if len(hosts) < LEAST or not found:
         return JudgedHosts(tuple(found), (), None)
     beyond = line(len(hosts), len(found))
@@ -117,47 +118,46 @@ def judge(hosts: Sequence[Host], below: Mapping[str, str | None], writes: Mappin
     return JudgedHosts(tuple(found), tuple(sorted(named, key=lambda d: -d.score)), beyond)
 
 
-def _times(figures: Sequence[StepFigures]) -> dict[tuple[str, str], dict[int, float]]:
-    found: dict[tuple[str, str], dict[int, float]] = {}
-    for one in figures:
-        if one.kind == "measure" and one.mean_ns is not None and one.mean_ns > 0:
-            found.setdefault((one.layer, one.workload_key), {})[one.round] = math.log(one.mean_ns)
-    return found
+def _common(hosts: Sequence[Host]) -> dict[tuple[str, str], int]:
+    """The cells that all hosts have, each with its place in a table."""
+    there = [set(host.times.cells) for host in hosts]
+    return {cell: i for i, cell in enumerate(set.intersection(*there) if there else ())}
 
 
-def _over(times: Mapping[tuple[str, str], Rounds], layer: str, under: str | None, key: str) -> Rounds:
-    """A cell's rounds, less those of the layer below; where they have no round in common, less its median."""
-    own = times[layer, key]
-    if under is None:
-        return own
-    lower = times[under, key]
-    both = own.keys() & lower.keys()
-    if both:
-        return {n: own[n] - lower[n] for n in both}
-    middle = median(lower.values())
-    return {n: value - middle for n, value in own.items()}
+def _times(hosts: Sequence[Host], common: Mapping[tuple[str, str], int]) -> Floats:
+    """Hosts × cells × rounds: log of the mean time, NaN for what was not measured."""
+    numbers = np.unique(np.array([n for host in hosts for n in host.times.rounds], dtype=np.int64))
+    made = np.full((len(hosts), len(common), len(numbers)), np.nan)
+    for row, host in zip(made, hosts, strict=True):
+        cells = np.array([common.get(cell, -1) for cell in host.times.cells], dtype=np.intp)
+        rounds = np.searchsorted(numbers, np.array(host.times.rounds, dtype=np.int64))
+        kept = cells >= 0
+        row[cells[kept], rounds[kept]] = np.log(np.array(host.times.mean_ns, dtype=np.float64)[kept])
+    return made
+
+
+def _over(own: Floats, lower: Floats) -> Floats:
+    """Cells' rounds, less those of the layer below; where they have no round in common, less its median."""
+    both = own - lower
+    apart = np.isnan(both).all(axis=-1, keepdims=True)
+    return np.where(apart, own - medians(lower)[..., None], both)
 
 
 def _view(
-    layer: str, under: str | None, kind: str, keys: Sequence[str], each: Mapping[str, Sequence[Rounds]]
+    layer: str, under: str | None, kind: str, keys: Sequence[str], hosts: Sequence[str], each: Floats
 ) -> PeerView:
     """Of every host the median over the cells; of its rounds the same, for how long it lasts."""
-    middles = [median(median(cells[i].values()) for cells in each.values()) for i in range(len(keys))]
-    away = {}
-    rounds = {}
-    for name, cells in each.items():
-        away[name] = median(median(cell.values()) - m for cell, m in zip(cells, middles, strict=True))
-        numbers = sorted({n for cell in cells for n in cell})
-        rounds[name] = tuple(
-            median(cell[n] - m for cell, m in zip(cells, middles, strict=True) if n in cell) for n in numbers
-        )
+    cells = medians(each)
+    middles = medians(cells.T)
+    away = medians(cells - middles)
     # Not of 0: the medians of cells do not meet in one.
-    middle = median(away.values())
-    scatter = max(FINEST, _TO_SIGMA * median(abs(x - middle) for x in away.values()))
+    middle = float(medians(away))
+    scatter = max(FINEST, _TO_SIGMA * float(medians(np.abs(away - middle))))
+    rounds = np.exp(medians(np.swapaxes(each - middles[:, None], 1, 2)) - middle)
     return PeerView(
         layer=layer, against=under, kind=kind, cells=tuple(keys), scatter=scatter,
-        ratios={name: math.exp(x - middle) for name, x in away.items()},
-        rounds={name: tuple(math.exp(x - middle) for x in own) for name, own in rounds.items()},
+        ratios=dict(zip(hosts, np.exp(away - middle).tolist(), strict=True)),
+        rounds={name: tuple(own[~np.isnan(own)].tolist()) for name, own in zip(hosts, rounds, strict=True)},
     )  # fmt: skip
 
 

@@ -73,9 +73,10 @@ def table(rows: Sequence[Sequence[float]]) -> Floats:
 
 def spread(rows: Floats) -> tuple[Floats, Floats]:
     """(variance, degrees of freedom) of each row alone; NaN and 0 for a single value."""
-    n = np.sum(~np.isnan(rows), axis=1).astype(float)
-    mean = np.nansum(rows, axis=1) / np.maximum(n, 1)
-    squares = np.nansum((rows - mean[:, None]) ** 2, axis=1)
+    gone = np.isnan(rows)
+    n = np.sum(~gone, axis=1).astype(float)
+    mean = np.sum(np.where(gone, 0.0, rows), axis=1) / np.maximum(n, 1)
+    squares = np.sum(np.where(gone, 0.0, rows - mean[:, None]) ** 2, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(n > 1, squares / (n - 1), np.nan), np.maximum(n - 1, 0)
 
@@ -108,8 +109,8 @@ def pooled(variance: Floats, df: Floats) -> Pool:
     keep = df > 0
     if not keep.any():
         return Pool(math.nan, 0.0)
-    few = float(np.median(df[keep]))
-    typical = float(np.median(variance[keep])) / (1 - 2 / (9 * few)) ** 3
+    few = median(df[keep])
+    typical = median(variance[keep]) / (1 - 2 / (9 * few)) ** 3
     most = BOUND * typical if typical > 0 else math.inf
     bounded = np.minimum(variance[keep], most)
     return Pool(float(np.average(bounded, weights=df[keep])), float(df[keep].sum()), most)
@@ -119,16 +120,20 @@ def located(rows: Floats, shared: Pool) -> Located:
     """Huber's location of each row. ``shared`` is what `pooled` gave for rows that are alike."""
     n = np.sum(~np.isnan(rows), axis=1).astype(float)
     floor = math.sqrt(shared.variance) if shared.df > 0 else 0.0
-    median = _median(rows, n)
-    away = np.abs(rows - median[:, None])
-    scale = np.maximum(np.maximum(1.4826 * _median(away, n), floor), _TINY)
+    middle = medians(rows)
+    away = np.abs(rows - middle[:, None])
+    scale = np.maximum(np.maximum(1.4826 * medians(away), floor), _TINY)
     own, own_df = spread(_without_gross(rows, away, scale))
     reach = HUBER_K * scale[:, None]
-    at, filled, gone = median, np.nan_to_num(rows), np.isnan(rows)
+    at, going = middle.copy(), np.arange(len(rows))
     for _ in range(STEPS):
-        weight = np.where(gone, 0.0, reach / np.maximum(np.abs(rows - at[:, None]), reach))
-        before, at = at, np.sum(weight * filled, axis=1) / np.sum(weight, axis=1)
-        if np.all(np.abs(at - before) <= STILL):
+        # Most rows have no value that is drawn in, and stand still at once.
+        some, before, far = rows[going], at[going], reach[going]
+        gone = np.isnan(some)
+        weight = np.where(gone, 0.0, far / np.maximum(np.abs(some - before[:, None]), far))
+        at[going] = np.sum(weight * np.where(gone, 0.0, some), axis=1) / np.sum(weight, axis=1)
+        going = going[np.abs(at[going] - before) > STILL]
+        if not going.size:
             break
     residual = rows - at[:, None]
     held = np.abs(residual) <= reach
@@ -158,11 +163,18 @@ def steadied(sides: Sequence[Located], shared: Pool) -> Steadied:
     return Steadied(variance=variance, df=both, stretch=np.where(own_df > 0, np.fmax(1.0, stretch), 1.0))
 
 
-def _median(rows: Floats, n: Floats) -> Floats:
-    """Of the first ``n`` of each row in order (NaN sorts last); numpy's own takes ten times as long for so few."""
-    ordered = np.sort(rows, axis=1)
-    at = (np.maximum(n, 1) - 1) / 2
-    low, high = (np.take_along_axis(ordered, f(at).astype(int)[:, None], 1)[:, 0] for f in (np.floor, np.ceil))
+def median(values: Floats) -> float:
+    """Of one row without NaN; numpy's own takes ten times as long for so few."""
+    ordered, n = np.sort(values), len(values)
+    return float((ordered[(n - 1) // 2] + ordered[n // 2]) / 2)
+
+
+def medians(rows: Floats) -> Floats:
+    """Along the last axis, of what is not NaN, which sorts last; NaN where that is nothing. numpy's own takes ten times
+    as long for so few."""
+    ordered = np.sort(rows, axis=-1)
+    at = (np.maximum(np.sum(~np.isnan(rows), axis=-1, keepdims=True), 1) - 1) / 2
+    low, high = (np.take_along_axis(ordered, f(at).astype(int), -1)[..., 0] for f in (np.floor, np.ceil))
     return np.asarray((low + high) / 2, dtype=np.float64)
 
 

@@ -22,7 +22,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,7 @@ from strata.analyse.between import History, Learnt, StatedVariation
 from strata.analyse.rows import Floats, Located, located, pooled, spread, steadied
 from strata.analyse.shift import gaps_of
 from strata.analyse.stats import below, holm, two_sided
-from strata.model.compared import CellCompared, Change, Gap, Shift
-from strata.model.estimate import Estimate
+from strata.model.compared import CellCompared, Change, Gap
 from strata.model.groups import grouped
 from strata.model.percentiles import needed
 from strata.model.step_figures import StepFigures
@@ -42,6 +41,11 @@ LEVEL = 0.95
 SHIFTS: Mapping[str, str] = {"mean": "mean_ns", "50": "p50_ns", "90": "p90_ns", "99": "p99_ns", "99.9": "p999_ns"}
 
 Rounds = Sequence[StepFigures]
+Fields = dict[str, Any]
+"""Of an `Estimate` or a `Shift`. A comparison has ten thousand of them: made together with their cell they take half
+the time that they take one by one."""
+Ends = tuple[Floats, Floats, Floats]
+"""Value, low, high."""
 Noise = tuple[Floats, Floats]
 """(relative standard deviation, degrees of freedom) of each cell."""
 _TINY = 1e-300
@@ -82,15 +86,20 @@ class _Pair:
         self.df = np.where(worth > 0, np.maximum(square**2 / np.maximum(worth, _TINY), 1.0), 1.0)
         self.half = two_sided(self.df, LEVEL) * self.se
 
-    def ratios(self) -> list[Estimate]:
+    def ratios(self) -> list[Fields]:
         """B ÷ A of every row."""
-        return _estimates(self.d, self.half, self.n, "ratio")
+        return _estimates(_ends(self.d, self.half), self.n, "ratio")
 
-    def sides(self, of: Located, unit: str) -> list[Estimate]:
+    def moved(self, was: Floats) -> list[Fields]:
+        """The same change in ns, at what A ``was``."""
+        value, low, high = (was * (end - 1) for end in _ends(self.d, self.half))
+        return _estimates((value, low, high), self.n, "ns")
+
+    def sides(self, of: Located, unit: str) -> list[Fields]:
         """Every row of one side."""
         alone = steadied([of], self._shared)
         half = two_sided(alone.df, LEVEL) * alone.error(1 / of.n)
-        return _estimates(of.at, half, of.n, unit)
+        return _estimates(_ends(of.at, half), of.n, unit)
 
 
 class PairedCells(NamedTuple):
@@ -144,22 +153,24 @@ def compare_cells(
         first, last = a[name][0], b[name][0]
         verdict, beyond, why = _verdict(told[i], 1 - LEVEL, None if between_runs is not None else line)
         cells.append(
-            CellCompared(
-                layer=first.layer,
-                workload_key=first.workload_key,
-                label=labels.get(first.workload_key, first.workload_key),
-                a=left[i],
-                b=right[i],
-                iops=ratios[i],
-                p_difference=told[i].difference,
-                p_equivalence=told[i].equivalence,
-                verdict=verdict,
-                beyond_margin=beyond,
-                shifts=tuple(shifts[i]),
-                gap=gaps[i],
-                caching=(first.caching, last.caching) if first.caching != last.caching else None,
-                between_runs=float(between[0][i]) if equal.pool is not None else None,
-                why=why,
+            CellCompared.model_validate(
+                {
+                    "layer": first.layer,
+                    "workload_key": first.workload_key,
+                    "label": labels.get(first.workload_key, first.workload_key),
+                    "a": left[i],
+                    "b": right[i],
+                    "iops": ratios[i],
+                    "p_difference": told[i].difference,
+                    "p_equivalence": told[i].equivalence,
+                    "verdict": verdict,
+                    "beyond_margin": beyond,
+                    "shifts": shifts[i],
+                    "gap": gaps[i],
+                    "caching": (first.caching, last.caching) if first.caching != last.caching else None,
+                    "between_runs": float(between[0][i]) if equal.pool is not None else None,
+                    "why": why,
+                }
             )
         )
     return PairedCells(tuple(cells), iops.noise, equal.pool, equal.runs)
@@ -208,8 +219,9 @@ def _numbers(cells: Sequence[Rounds]) -> Floats:
     return made
 
 
-def _shifts(left: Floats, right: Floats, between: Noise) -> list[list[Shift]]:
-    found: list[list[Shift]] = [[] for _ in left]
+def _shifts(left: Floats, right: Floats, between: Noise) -> list[list[Fields]]:
+    """Of every cell its `Shift`."""
+    found: list[list[Fields]] = [[] for _ in left]
     ops = [np.nansum(side[:, :, 0], axis=1) for side in (left, right)]
     for place, percentile in enumerate(SHIFTS, 2):
         there = [side[:, :, place] for side in (left, right)]
@@ -219,16 +231,11 @@ def _shifts(left: Floats, right: Floats, between: Noise) -> list[list[Shift]]:
         if not rows.size:
             continue
         pair = _Pair(there[0][rows], there[1][rows], (between[0][rows], between[1][rows]))
-        values = (np.exp(side.at).tolist() for side in (pair.a, pair.b))
-        for i, was, now, ratio in zip(rows, *values, pair.ratios(), strict=True):
-            found[i].append(Shift(percentile=percentile, a_ns=was, b_ns=now, ratio=ratio, moved_ns=_moved(ratio, was)))
+        was, now = (np.exp(side.at) for side in (pair.a, pair.b))
+        columns = was.tolist(), now.tolist(), pair.ratios(), pair.moved(was)
+        for i, a_ns, b_ns, ratio, moved in zip(rows, *columns, strict=True):
+            found[i].append({"percentile": percentile, "a_ns": a_ns, "b_ns": b_ns, "ratio": ratio, "moved_ns": moved})
     return found
-
-
-def _moved(ratio: Estimate, was: float) -> Estimate:
-    """The same change in ns, at A's value."""
-    low, high = (None if x is None else was * (x - 1) for x in (ratio.low, ratio.high))
-    return Estimate(value=was * (ratio.value - 1), low=low, high=high, n=ratio.n, unit="ns")
 
 
 def _adjusted(p: Floats, known: npt.NDArray[np.bool_]) -> list[float | None]:
@@ -239,15 +246,18 @@ def _adjusted(p: Floats, known: npt.NDArray[np.bool_]) -> list[float | None]:
     return made
 
 
-def _estimates(at: Floats, half: Floats, n: Floats, unit: str) -> list[Estimate]:
-    """Of logarithms; one list of numbers each, as single ones out of an array take longer than what is done here."""
-    rows = zip(at.tolist(), half.tolist(), n.tolist(), strict=True)
-    return [_estimate(centre, width, int(count), unit) for centre, width, count in rows]
+def _ends(at: Floats, half: Floats) -> Ends:
+    """The value and the ends of the interval of logarithms; NaN where there is none."""
+    value = np.exp(at)
+    low, high = np.exp(np.maximum(at - half, -700.0)), np.exp(np.minimum(at + half, 700.0))
+    return value, np.minimum(value, low), np.maximum(value, high)
 
 
-def _estimate(at: float, half: float, n: int, unit: str) -> Estimate:
-    value = math.exp(at)
-    if math.isnan(half):
-        return Estimate(value=value, low=None, high=None, n=n, unit=unit)
-    low, high = math.exp(max(at - half, -700.0)), math.exp(min(at + half, 700.0))
-    return Estimate(value=value, low=min(value, low), high=max(value, high), n=n, unit=unit)
+def _estimates(ends: Ends, n: Floats, unit: str) -> list[Fields]:
+    """One list of numbers each, as single ones out of an array take longer than what is done here."""
+    none = np.isnan(ends[1]).tolist()
+    rows = zip(*(end.tolist() for end in ends), n.astype(int).tolist(), none, strict=True)
+    return [
+        {"value": at, "low": None if no else below, "high": None if no else above, "n": rounds, "unit": unit}
+        for at, below, above, rounds, no in rows
+    ]

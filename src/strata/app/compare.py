@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from strata.errors import InconclusiveError, UsageError
 from strata.model.compared import ComparedRuns, EnvironmentField, Fairness, Side
 from strata.model.remembered import SeriesName
-from strata.model.run import Run
+from strata.model.run import RunBrief
 from strata.model.step_figures import StepFigures
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def compare_runs(
 
     with open_store(store_url) as store:
         reference = _Reference(store, a, margin, between_runs)
-        after = store.load_run(b) if b else store.latest()
+        after = store.load_brief(b) if b else store.latest()
         return reference.against(after, anyway=anyway)
 
 
@@ -53,7 +53,7 @@ def compare_each(
 
     with open_store(store_url) as store:
         reference = _Reference(store, a, MARGIN, None)
-        return [reference.against(store.load_run(name), anyway=anyway, whole=whole) for name in b]
+        return [reference.against(store.load_brief(name), anyway=anyway, whole=whole) for name in b]
 
 
 class _Reference:
@@ -69,7 +69,7 @@ class _Reference:
         self._labels = {c.workload.key: c.workload.label for c in self._run.plan.cells}
         self._rates = Rates(store)
 
-    def against(self, after: Run | None, *, anyway: bool, whole: bool = True) -> ComparedRuns:
+    def against(self, after: RunBrief | None, *, anyway: bool, whole: bool = True) -> ComparedRuns:
         from strata.analyse.two import LEVEL, by_cell, compare_cells
 
         before, left = self._run, self._cells
@@ -119,7 +119,7 @@ class Rates:
         return [[rounds for run, rounds in self._known[name].items() if run not in but] for name in names]
 
 
-def environments(a: Run, b: Run, anyway: bool) -> tuple[EnvironmentField, ...]:
+def environments(a: RunBrief, b: RunBrief, anyway: bool) -> tuple[EnvironmentField, ...]:
     """Both, field by field. Raises `InconclusiveError` naming every field that makes them two different measurements,
     unless ``anyway``."""
     from strata.analyse.fair import compare_environments
@@ -135,5 +135,5 @@ def environments(a: Run, b: Run, anyway: bool) -> tuple[EnvironmentField, ...]:
     return environment
 
 
-def _side(run: Run) -> Side:
+def _side(run: RunBrief) -> Side:
     return Side(run=run.id, created_unix_ns=run.created_unix_ns, stack=run.plan.stack.name, rounds=run.plan.rounds)

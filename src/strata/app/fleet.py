@@ -12,7 +12,7 @@ from strata.app.kept import opened
 from strata.errors import InconclusiveError, RunFailed, StrataError, UsageError
 from strata.model.nodes import Lost
 from strata.model.peers import LEAST, FleetCompared, HostLost, HostRun
-from strata.model.run import Run
+from strata.model.run import Run, RunBrief
 
 if TYPE_CHECKING:
     from strata.store import Store
@@ -29,7 +29,8 @@ def compare_hosts(runs: Sequence[str], store_url: str | None) -> FleetCompared:
     in common.
     """
     with opened(store_url) as store:
-        return _compared(store, [store.load_run(run) for run in runs], ())
+        first, *others = runs
+        return _compared(store, store.load_run(first), [store.load_brief(run) for run in others], ())
 
 
 def measure_hosts(address: str, words: RunWords, only: Sequence[str], store_url: str | None, say: Say) -> FleetCompared:
@@ -66,20 +67,21 @@ def measure_hosts(address: str, words: RunWords, only: Sequence[str], store_url:
                 lost.append(HostLost(name=node, why=e.headline))
         if not done:
             raise RunFailed("no host measured", words.where, lost[0].why)
-        return _compared(store, done, lost)
+        return _compared(store, done[0], done[1:], lost)
 
 
-def _compared(store: Store, runs: Sequence[Run], lost: Sequence[HostLost]) -> FleetCompared:
+def _compared(store: Store, first: Run, others: Sequence[RunBrief], lost: Sequence[HostLost]) -> FleetCompared:
+    runs = [first, *others]
     if twice := [run for run, n in Counter(run.id for run in runs).items() if n > 1]:
         raise UsageError("cannot compare with itself:", ", ".join(twice), "", "strata runs lists all runs")
     from strata.analyse.peers import Host, judge
 
     names = _names(runs)
-    hosts = [Host(name, store.figures(run.id)) for name, run in zip(names, runs, strict=True)]
+    hosts = list(map(Host, names, store.times([run.id for run in runs])))
     # The cells of all runs must be the same; layers are in the order of the first one's stack.
-    stack = runs[0].plan.stack
+    stack = first.plan.stack
     below = {layer.name: next(iter(layer.against), None) for layer in stack.layers}
-    writes = {cell.workload.key: cell.workload.rw.writes for cell in runs[0].plan.cells}
+    writes = {cell.workload.key: cell.workload.rw.writes for cell in first.plan.cells}
     judged = judge(hosts, below, writes)
     if not judged.views:
         why, hint = "no cell was measured on all of them", "measure the same workloads at layers of the same names"
@@ -104,7 +106,7 @@ def _compared(store: Store, runs: Sequence[Run], lost: Sequence[HostLost]) -> Fl
     )
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
+def _names(runs: Sequence[RunBrief]) -> list[str]:
     """What a run is called, else its host; with the run's id where several have that name."""
     said = [run.label.name or run.environment.hostname for run in runs]
     several = {name for name, n in Counter(said).items() if n > 1}

@@ -111,7 +111,10 @@ def listening(
 def load() -> None:
     """Loads what the first of each page would wait for: libraries of numbers and of the store, and how the values that
     are kept are read."""
-    from strata.analyse import changes, fair, gate, two
+    from strata.analyse import changes, fair, gate, peers, two
+    from strata.analyse.stats import t_quantile
+    from strata.app import watch_every
+    from strata.formats import diskspd, fio
     from strata.model.analysis import Analysis
     from strata.model.compared import ComparedRuns
     from strata.model.finding import Diagnosis
@@ -123,7 +126,9 @@ def load() -> None:
     from strata.report.json_ import Document
     from strata.store import open_store
 
-    del changes, fair, gate, two, open_store
+    del changes, diskspd, fair, fio, gate, open_store, peers, two, watch_every
+    # The first quantile loads scipy's functions.
+    t_quantile(0.975, 1)
     for kept in (Run, Analysis, Diagnosis, CellResult, Report, Document, ComparedRuns, MatrixResult, ScaleResult,
                  LiveHead, LivePoint, LiveRun):  # fmt: skip
         kept.model_rebuild()

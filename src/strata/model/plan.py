@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from strata import units
 from strata.model.access import ByteRange
@@ -101,20 +101,20 @@ class Further(Value):
     """Where the user set no budget: what follows ends so many seconds after the start of the run, as far as it can."""
 
 
-class Plan(Value):
-    """Cells, and the shuffled, interleaved order in which their rounds run.
+class PlanBrief(Value):
+    """How a plan is measured, without what: its cells and steps are long, and where a plan is read in brief they are
+    passed over.
 
     Times in seconds, sizes in bytes. ``bytes_written`` is an upper estimate from ``assumed_write_bps``,
     the file's own fill and preconditioning included. ``cooldown_s`` is idle time between two steps; ``seconds`` holds
-    it, and neither the fill nor preconditioning, whose ends nobody knows. Both hold what ``further`` allows. Steps of a
-    round from ``rounds`` on were added as the results asked for them.
+    it, and neither the fill nor preconditioning, whose ends nobody knows. Both hold what ``further`` allows.
     """
+
+    model_config = ConfigDict(extra="ignore")
 
     schema_version: int = Field(default=1, alias="schema")
     id: RunId
     stack: Stack
-    cells: tuple[Cell, ...]
-    steps: tuple[Step, ...]
     rounds: int
     seed: int
     ramp_s: float
@@ -136,6 +136,18 @@ class Plan(Value):
     """Where the run is a sweep over one axis: its steps are the ladder, further cells follow from what was measured."""
 
     further: Further | None = sparse(None)
+
+
+class Plan(PlanBrief):
+    """With its cells, and the shuffled, interleaved order in which their rounds run.
+
+    Steps of a round from ``rounds`` on were added as the results asked for them.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    cells: tuple[Cell, ...]
+    steps: tuple[Step, ...]
 
     @property
     def step_s(self) -> float:

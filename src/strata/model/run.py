@@ -6,7 +6,7 @@ import shlex
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from strata.model.analysis import Analysis, Generator, Remote
 from strata.model.base import CommandLine, RunId, UnixNs, Value, sparse
@@ -16,7 +16,7 @@ from strata.model.foreign_io import ForeignIo
 from strata.model.imported import Imported, ImportSource
 from strata.model.matrix import MatrixEnd
 from strata.model.noise import PooledNoise
-from strata.model.plan import Plan, Segment
+from strata.model.plan import Plan, PlanBrief, Segment
 from strata.model.precondition import Preconditioned
 from strata.model.result import CellResult
 from strata.model.survey import Survey
@@ -108,17 +108,29 @@ class StageRecord(Value):
     clocks: tuple[ClockSkew, ...] = sparse(())
 
 
-class Run(Value):
-    """Everything about one run but its cell results."""
+class RunBrief(Value):
+    """Of a run what names it, and all that must be equal for two of them to be compared. Its cells and steps are long,
+    and where a run is read in brief they are passed over."""
+
+    model_config = ConfigDict(extra="ignore")
 
     schema_version: int = Field(default=1, alias="schema")
     id: RunId
     created_unix_ns: UnixNs
     status: RunStatus
-    plan: Plan
+    plan: PlanBrief
     environment: Environment
     survey: Survey | None = None
     data: DataSet | None = None
+    label: Label = sparse(Label())
+
+
+class Run(RunBrief):
+    """Everything about one run but its cell results."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    plan: Plan
     generator: Generator | None = None
     remotes: tuple[Remote, ...] = ()
     foreign: tuple[ForeignIo, ...] = sparse(())
@@ -135,7 +147,6 @@ class Run(Value):
     """Of a matrix that was measured to its end, or until somebody stopped it."""
     scale_end: str = sparse("")
     """What ended a sweep."""
-    label: Label = sparse(Label())
     mark: str | None = sparse(None)
     """The uuid in the mark of the one file that a matrix of an endpoint drives: going on takes no other."""
 

@@ -39,10 +39,10 @@ def environment() -> Environment:
 
 
 def compile_all() -> None:
-    """Makes every template ready: the first of each page does not wait for it."""
-    env = environment()
-    for name in env.list_templates(extensions=["html"]):
-        env.get_template(name)
+    """Makes every template ready, of this folder and of reports: the first of each page does not wait for it."""
+    for env in (environment(), frame.environment()):
+        for name in env.list_templates(extensions=["html"]):
+            env.get_template(name)
 
 
 def policy() -> str:

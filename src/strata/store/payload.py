@@ -26,6 +26,7 @@ LEVEL = 1
 """Of zlib; higher levels took longer than they saved (docs/journal/2026-11-20-store.md)."""
 
 _LONG_NUMBER = re.compile(rf"[:,\[]\s*-?\d{{{DIGITS_MOST}}}")
+_AS_ZEROS, _ZEROS = bytes.maketrans(b"123456789", b"000000000"), b"0" * DIGITS_MOST
 INFLATED_MOST = 256 * units.MIB
 VALUES_MOST = 10_000_000
 """Of a result: half an hour in intervals of a tenth of a second, with every counter, has half of both."""
@@ -49,7 +50,8 @@ def to_json(value: Value, what: str) -> str:
 def from_json(kind: type[V], text: str, what: str, where: str) -> V:
     """Reads what `to_json` wrote. Raises `StoreError`."""
     try:
-        if _LONG_NUMBER.search(text):
+        # A place for one is found in an eighth of the time that looking for the number takes.
+        if _ZEROS in text.encode("utf-8", "surrogatepass").translate(_AS_ZEROS) and _LONG_NUMBER.search(text):
             raise Malformed(f"a number of more than {DIGITS_MOST} digits")
         return kind.model_validate_json(text)
     except UNLIKE as e:

@@ -12,9 +12,10 @@ from sqlalchemy import ColumnElement, Select, bindparam, insert, select, text
 from sqlalchemy.orm import Session
 
 from strata.errors import StoreError, UsageError
+from strata.model.plan import StepKind
 from strata.model.remembered import EVERY, Baseline, RunHead, SeriesName, Wanted
 from strata.model.run import Run, RunStatus
-from strata.model.step_figures import StepFigures, sound
+from strata.model.step_figures import RoundTimes, StepFigures, check_column, sound
 from strata.parsing import json_of
 from strata.store.errors import named
 from strata.store.tables import BaselineRow, FiguresRow, HeadRow, RunRow, SeriesRow
@@ -74,6 +75,12 @@ class Recall:
             rows = session.connection().execute(figures_query(run_id)).all()
             # By position: a comparison reads thousands of rows, and their attributes by name take twice as long.
             return sound(tuple(map(StepFigures._make, rows)))
+
+    def times(self, run_ids: Sequence[str]) -> list[RoundTimes]:
+        """For each run, of each of its measuring steps the mean time, where it has one, in the order of its steps."""
+        with named("cannot read the store", self.path), self._reading() as session:
+            connection, asked = session.connection(), _times_query()
+            return [_times(connection.execute(asked, {"run_id": run}).all()) for run in run_ids]
 
     def series(self) -> tuple[SeriesName, ...]:
         """Every cell at every place that was ever measured."""
@@ -173,6 +180,27 @@ def figures_query(run_id: str) -> Select[Any]:
     """What `Recall.figures` asks."""
     asked = _asked(FiguresRow.__table__.c.quantiles).where(FiguresRow.run_id == run_id)
     return asked.order_by(FiguresRow.step_order).execution_options(**{BINARY: True})
+
+
+def _times_query() -> Select[Any]:
+    """What `Recall.times` asks."""
+    series, figures = (row.__table__.c for row in (SeriesRow, FiguresRow))
+    return (
+        select(series.layer, series.workload_key, figures.round, figures.mean_ns)
+        .join(SeriesRow, SeriesRow.id == FiguresRow.series_id)
+        .where(figures.run_id == bindparam("run_id"), figures.kind == StepKind.MEASURE.value, figures.mean_ns > 0)
+        .order_by(figures.step_order)
+        .execution_options(**{BINARY: True})
+    )
+
+
+def _times(rows: Sequence[Any]) -> RoundTimes:
+    """What `_times_query` found. Column by column: a fleet has a hundred thousand rows, and values of each take longer
+    than to fetch them."""
+    layers, keys, rounds, mean_ns = zip(*rows, strict=True) if rows else ((), (), (), ())
+    for name, column in (("layer", layers), ("workload_key", keys), ("round", rounds), ("mean_ns", mean_ns)):
+        check_column(name, column)
+    return RoundTimes(list(zip(layers, keys, strict=True)), rounds, mean_ns)
 
 
 def history_query(series: SeriesName, newest: int | None) -> Select[Any]:

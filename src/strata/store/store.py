@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import Self, overload
 
 from sqlalchemy import Engine, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
@@ -17,7 +17,7 @@ from strata.model.finding import Cause, Diagnosis, Verdict, VerdictKind
 from strata.model.matrix import MatrixResult
 from strata.model.place import identity_of
 from strata.model.result import CellResult
-from strata.model.run import Run, RunStatus
+from strata.model.run import Run, RunBrief, RunStatus
 from strata.model.step_figures import StepFigures, figures_of
 from strata.store.errors import named
 from strata.store.payload import from_json, pack, to_json, unpack
@@ -140,13 +140,20 @@ class Store(Recall):
 
     def load_run(self, id_or_prefix: str) -> Run:
         """The run of that id, or the only one whose id begins so. Raises `UsageError` for none and for several."""
+        return self._run(self._found(id_or_prefix))
+
+    def load_brief(self, id_or_prefix: str) -> RunBrief:
+        """The same without its cells and steps: a tenth of the time."""
+        return self._run(self._found(id_or_prefix), RunBrief)
+
+    def _found(self, id_or_prefix: str) -> RunRow:
         asked = id_or_prefix.strip()
         with named(f"cannot read run {asked} from", self.path), self._reading() as session:
             row = session.get(RunRow, asked)
             if row is None:
                 row = session.get(RunRow, self._only(session, asked))
         assert row is not None
-        return self._run(row)
+        return row
 
     def list_runs(self, limit: int, *status: RunStatus) -> tuple[Run, ...]:
         """The newest ``limit`` runs, the newest first; of those with one of these statuses, where any is given."""
@@ -268,8 +275,14 @@ class Store(Recall):
             self._places[run_id] = run.created_unix_ns, places
         return self._places[run_id]
 
-    def _run(self, row: RunRow) -> Run:
-        run = from_json(Run, row.document, f"run {row.id}", str(self.path))
+    @overload
+    def _run(self, row: RunRow) -> Run: ...
+
+    @overload
+    def _run(self, row: RunRow, kind: type[RunBrief]) -> RunBrief: ...
+
+    def _run(self, row: RunRow, kind: type[Run] | type[RunBrief] = Run) -> Run | RunBrief:
+        run = from_json(kind, row.document, f"run {row.id}", str(self.path))
         if run.id != row.id:
             raise StoreError(
                 f"cannot read run {row.id} from the store", str(self.path), f"its document is of run {run.id}"

@@ -10,20 +10,12 @@ import pytest
 
 from strata.analyse.peers import _LINES, _TAILS, Host, judge, line
 from strata.model.peers import FALSE_ALARM, LEAST
-from strata.model.step_figures import StepFigures
+from strata.model.step_figures import RoundTimes
 
 BELOW = {"disk": None, "file system": "disk", "share": "file system"}
 WRITES = {"r1": False, "r8": False, "w1": True, "w8": True}
 COSTS = {"disk": 1e5, "file system": 1.1e5, "share": 3e5}
 Noise = Callable[[np.random.Generator], float]
-
-
-def step(layer: str, key: str, number: int, mean_ns: float) -> StepFigures:
-    return StepFigures(
-        run_id="20261125-000000-0000", created_unix_ns=0, order=0, round=number, kind="measure", layer=layer,
-        workload_key=key, identity="", ops=1000, errored=0, iops=1e9 / mean_ns, bytes_per_second=1.0, mean_ns=mean_ns,
-        p50_ns=None, p90_ns=None, p99_ns=None, p999_ns=None, packed=b"", caching="",
-    )  # fmt: skip
 
 
 def fleet(
@@ -48,16 +40,16 @@ def fleet(
                     here = (slow or {}).get((name, layer, written), 1.0)
                     factor *= here if lasting(n) else 1.0
                     noise = own[layer] + within * rng.standard_normal()
-                    found.append(step(layer, key, n, COSTS[layer] * factor * math.exp(noise)))
-        made.append(Host(name, found))
+                    found.append(((layer, key), n, COSTS[layer] * factor * math.exp(noise)))
+        made.append(Host(name, RoundTimes(*zip(*found, strict=True))))
     return made
 
 
 def disturbed(host: Host, number: int, times: float) -> Host:
     """All that it measured in one round took so many times as long."""
-    found = (f if f.round != number else step(f.layer, f.workload_key, f.round, (f.mean_ns or 0) * times)
-             for f in host.figures)  # fmt: skip
-    return Host(host.name, tuple(found))
+    cells, rounds, mean_ns = host.times
+    slower = [ns * times if n == number else ns for n, ns in zip(rounds, mean_ns, strict=True)]
+    return Host(host.name, RoundTimes(cells, rounds, slower))
 
 
 def named(hosts: list[Host]) -> list[tuple[str, str, str]]:
@@ -105,7 +97,7 @@ def test_a_host_that_is_noisy_by_itself_is_not_accused() -> None:
     rng = np.random.default_rng(5)
     hosts = fleet(rng, hosts=11, between=0.002, within=0.002)
     noisy = fleet(rng, hosts=1, within=0.8)[0]
-    wrong = [one for one in named([*hosts, Host("noisy", noisy.figures)]) if one[0] == "noisy"]
+    wrong = [one for one in named([*hosts, Host("noisy", noisy.times)]) if one[0] == "noisy"]
     assert len(wrong) <= 1
 
 
@@ -116,7 +108,8 @@ def test_few_hosts_are_shown_and_not_judged() -> None:
 
 def test_cells_that_not_all_have_are_left_out() -> None:
     hosts = fleet(np.random.default_rng(7))
-    short = Host("h0", [f for f in hosts[0].figures if f.workload_key != "w8" and f.layer != "share"])
+    left = [row for row in zip(*hosts[0].times, strict=True) if row[0][1] != "w8" and row[0][0] != "share"]
+    short = Host("h0", RoundTimes(*zip(*left, strict=True)))
     views = judge([short, *hosts[1:]], BELOW, WRITES).views
     assert [(v.layer, v.kind, v.cells) for v in views] == [
         ("disk", "reads", ("r1", "r8")), ("disk", "writes", ("w1",)),

@@ -9,10 +9,11 @@ import store_samples as sample
 from migrating import move
 from sqlalchemy.dialects import sqlite
 
-from strata.errors import UsageError
+from strata.errors import StoreError, UsageError
 from strata.model import histogram
 from strata.model.remembered import RunHead
 from strata.model.result import CellResult
+from strata.model.run import Label
 from strata.model.stack import Layer
 from strata.model.step_figures import GRID
 from strata.store import open_store
@@ -43,6 +44,36 @@ def test_the_figures_of_a_step(path):
     assert one.p50_ns == pytest.approx(500_000, rel=0.002) and one.p99_ns == pytest.approx(990_000, rel=0.002)
     assert len(one.packed) == 4 * len(GRID)
     assert one.identity == "h · volume · null:"
+
+
+def test_the_times_of_the_measuring_steps_alone(path):
+    with open_store(str(path)) as store:
+        store.create_run(sample.run())
+        for order, kind in enumerate(("measure", "confirm", "measure")):
+            store.save_cell(sample.run().id, measured(order).model_copy(update={"kind": kind, "round": order}))
+        figures, (times,) = store.figures(sample.run().id), store.times([sample.run().id])
+    kept = [((f.layer, f.workload_key), f.round, f.mean_ns) for f in figures if f.kind == "measure"]
+    assert list(zip(*times, strict=True)) == kept and list(times.rounds) == [0, 2]
+
+
+def test_of_a_run_in_brief_is_what_the_whole_run_says(path):
+    with open_store(str(path)) as store:
+        whole = sample.run().model_copy(update={"label": Label(name="mine")})
+        store.create_run(whole)
+        brief = store.load_brief(whole.id[:-1])
+        assert (brief.id, brief.label, brief.environment) == (whole.id, whole.label, whole.environment)
+        with pytest.raises(UsageError, match="there is no run"):
+            store.load_brief("no")
+
+
+def test_times_that_no_measurement_gives_are_refused(path):
+    with open_store(str(path)) as store:
+        store.create_run(sample.run())
+        store.save_cell(sample.run().id, measured(0))
+        with store._engine.begin() as sql:
+            sql.exec_driver_sql("UPDATE figures SET mean_ns = 9e999")
+        with pytest.raises(StoreError, match="mean_ns that is not finite"):
+            store.times([sample.run().id])
 
 
 def test_a_step_that_is_measured_again_and_fails_leaves_no_figures(path):

@@ -20,9 +20,9 @@ import numpy as np
 
 from strata.analyse.scaling.knee import knee, worth_doubling
 from strata.analyse.scaling.least import Curve
-from strata.analyse.scaling.plateau import Plateau, fit_plateau
+from strata.analyse.scaling.plateau import Plateau, fit_plateau, fit_plateau_each
 from strata.analyse.scaling.traced import Traced
-from strata.analyse.scaling.usl import Usl, fit_usl
+from strata.analyse.scaling.usl import Usl, fit_usl, fit_usl_each
 from strata.analyse.series.longrun import Floats
 from strata.model.estimate import Estimate
 
@@ -91,21 +91,31 @@ class Fitted:
         value = of(self.curve)
         if value is None:
             return None
-        found = np.sort([math.inf if (v := of(c)) is None else v for c in self.draws])
-        low, high = (float(np.quantile(found, q, method="nearest")) for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-        return Estimate(
-            value=value,
-            low=min(value, low) if math.isfinite(low) else None,
-            high=max(value, high) if math.isfinite(high) else None,
-            n=len(self.points),
-            unit=unit,
-        )
+        return self._estimates(
+            [value], np.array([[math.inf if (v := of(c)) is None else v] for c in self.draws]), unit
+        )[0]
 
     def at(self, load: float, unit: str = "IOPS") -> Estimate:
         """The rate at a load."""
-        found = self.over(lambda c: c.rate(load), unit)
-        assert found is not None, "a curve has a rate everywhere"
-        return found
+        return self.along(np.array([load]), unit)[0]
+
+    def along(self, loads: Floats, unit: str = "IOPS") -> list[Estimate]:
+        """The rate at each of the loads."""
+        return self._estimates(self.curve.rates(loads).tolist(), np.array([c.rates(loads) for c in self.draws]), unit)
+
+    def _estimates(self, values: list[float], draws: Floats, unit: str) -> list[Estimate]:
+        """Of each column of what the draws give."""
+        ends = np.quantile(draws, ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0, method="nearest")
+        return [
+            Estimate(
+                value=value,
+                low=min(value, low) if math.isfinite(low) else None,
+                high=max(value, high) if math.isfinite(high) else None,
+                n=len(self.points),
+                unit=unit,
+            )
+            for value, low, high in zip(values, *ends.tolist(), strict=True)
+        ]
 
     def limit(self, unit: str = "IOPS") -> Estimate | None:
         """X_max."""
@@ -200,17 +210,12 @@ def _drawn(curve: Curve, n: Floats, own: Floats, left: Floats, draws: int, seed:
     rng = np.random.default_rng(seed)
     df = len(n) - PARAMETERS
     lack2 = max(0.0, float(np.sum(left**2)) / df - float(np.mean(own**2)))
-    known, found = curve.rates(n), []
-    for _ in range(draws):
+    known, drawn = curve.rates(n), np.empty((draws, len(n)))
+    for x in drawn:
         sd = np.minimum(np.sqrt(own**2 + lack2 * df / rng.chisquare(df)), WILDEST)
-        x = known * np.exp(sd * rng.standard_normal(len(n)))
-        errors = np.hypot(own, LEAST_ERROR) * x
-        found.append(_again(curve, n, x, errors))
-    return tuple(found)
-
-
-def _again(curve: Curve, n: Floats, x: Floats, errors: Floats) -> Curve:
+        x[:] = known * np.exp(sd * rng.standard_normal(len(n)))
+    errors = np.hypot(own, LEAST_ERROR) * drawn
     if isinstance(curve, Usl):
-        return fit_usl(n, x, errors, near=curve)
+        return tuple(fit_usl_each(n, drawn, errors, [curve] * draws)[0])
     assert isinstance(curve, Plateau)
-    return fit_plateau(n, x, errors, near=curve)
+    return tuple(fit_plateau_each(n, drawn, errors, [curve] * draws)[0])

@@ -17,6 +17,7 @@ from strata.analyse.series.longrun import Floats
 
 HALF = 0.5
 STEPS, ZOOMS = 400, 3
+_EVENLY = np.linspace(0.0, 1.0, STEPS)
 
 
 def knee(curve: Curve, low: float, high: float) -> float | None:
@@ -35,7 +36,7 @@ def worth_doubling(curve: Curve, share: float, low: float, high: float) -> float
 def _falls(of: Callable[[Floats], Floats], to: float, low: float, high: float) -> float | None:
     """The least load at which a quantity has fallen to ``to``, to a millionth of the reach."""
     for _ in range(ZOOMS):
-        grid = np.geomspace(low, high, STEPS)
+        grid = low * (high / low) ** _EVENLY
         below = np.flatnonzero(of(grid) <= to)
         if not below.size:
             return None

@@ -10,12 +10,13 @@ bounds; the blend of both is the p-norm.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from strata.analyse.scaling.least import Curve, least
+from strata.analyse.scaling.least import Curve, least_each
 from strata.analyse.series.longrun import Floats
 
 SHARPEST = 30.0
@@ -55,21 +56,32 @@ def fit_plateau(
     loads: Sequence[float] | Floats,
     rates: Sequence[float] | Floats,
     errors: Sequence[float] | Floats | None = None,
-    near: Plateau | None = None,
 ) -> Plateau:
-    """The best parameters; ``errors`` and ``near`` as in `fit_usl`."""
+    """The best parameters; ``errors`` as in `fit_usl`."""
     n, x = np.asarray(loads, dtype=float), np.asarray(rates, dtype=float)
-    steep, high = float(np.max(x / n)), float(np.max(x))
-    weights = 1 / (np.asarray(errors, dtype=float) if errors is not None else np.full(n.shape, high))
+    high = float(np.max(x))
+    off = np.asarray(errors, dtype=float) if errors is not None else np.full(n.shape, high)
+    starts = [Plateau(float(np.max(x / n)), high, sharp) for sharp in (1.5, 6.0, 20.0)]
+    found, left = fit_plateau_each(n, x, off, starts)
+    return found[int(np.argmin(left))]
 
-    def made(p: Floats) -> Plateau:
-        return Plateau(steep * float(np.exp(p[0])), high * float(np.exp(p[1])), float(np.exp(p[2])))
 
-    def residuals(p: Floats) -> Floats:
-        return np.asarray((made(p).rates(n) - x) * weights)
+def fit_plateau_each(n: Floats, rates: Floats, errors: Floats, near: Sequence[Plateau]) -> tuple[list[Plateau], Floats]:
+    """Of many series at the same loads, as `fit_usl_each`."""
+    rates, errors = (np.broadcast_to(each, (len(near), len(n))) for each in (rates, errors))
+    units = np.column_stack([np.max(rates / n, axis=1), np.max(rates, axis=1), np.ones(len(rates))])
 
-    starts: list[tuple[float, ...]] = [(0.0, 0.0, float(np.log(sharp))) for sharp in (1.5, 6.0, 20.0)]
-    if near is not None:
-        starts = [tuple(float(np.log(v)) for v in (near.alone / steep, near.limit / high, near.sharpness))]
-    bounds = ((-3.0, -1.0, float(np.log(0.5))), (3.0, 5.0, float(np.log(SHARPEST))))
-    return made(least(residuals, starts, bounds))
+    def model(p: Floats) -> tuple[Floats, Floats]:
+        alone, limit, sharpness = ((units * np.exp(p))[:, i, None] for i in range(3))
+        part = np.log(n * alone / limit) * sharpness
+        bent = np.logaddexp(0.0, -part)
+        x = limit * np.exp(-bent / sharpness)
+        # By what share the rate follows the load; with the rest it follows the limit.
+        follows = np.exp(-np.logaddexp(0.0, part))
+        slope = np.stack([follows, 1 - follows, (bent + follows * part) / sharpness], axis=-1)
+        return (x - rates) / errors, slope * (x / errors)[:, :, None]
+
+    starts = np.array([(c.alone, c.limit, c.sharpness) for c in near])
+    bounds = (-3.0, -1.0, math.log(0.5)), (3.0, 5.0, math.log(SHARPEST))
+    found, left = least_each(model, np.log(starts / units), bounds)
+    return [Plateau(*p) for p in (units * np.exp(found)).tolist()], left

@@ -196,7 +196,7 @@ def curve_of(layer: str, points: Sequence[ScalePoint], ask: ScaleAsk, found: Fit
     knee = found.knee()
     ours = {d.name: d.seconds for d in demands_of(points).each}
     loads = np.geomspace(found.least_load, 1.5 * found.most_load, BAND)
-    band = [(float(n), found.at(float(n), unit)) for n in loads]
+    band = zip(loads.tolist(), found.along(loads, unit), strict=True)
     return ScaleCurve(
         layer=layer,
         form=found.form.value,

@@ -4,7 +4,7 @@
 rate of one alone. With β > 0 the rate has a maximum at N* = √((1 − α) ÷ β) and falls beyond it; with β = 0 it goes
 towards γ ÷ α.
 
-Least squares over all three, within 0 ≤ α ≤ 1 and β ≥ 0 (scipy's ``least_squares``); each residual in units of what its
+Least squares over all three, within 0 ≤ α ≤ 1 and β ≥ 0; each residual in units of what its
 point may be off. Without such units every point counts alike, as in R's package ``usl``, which is the reference of the
 tests.
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from strata.analyse.scaling.least import Curve, least
+from strata.analyse.scaling.least import Curve, least_each
 from strata.analyse.series.longrun import Floats
 
 NO_CROSSTALK = 1e-12
@@ -65,20 +65,30 @@ def fit_usl(
     loads: Sequence[float] | Floats,
     rates: Sequence[float] | Floats,
     errors: Sequence[float] | Floats | None = None,
-    near: Usl | None = None,
 ) -> Usl:
-    """The best parameters. ``errors``: what each rate may be off, in its own unit; None: all the same. ``near``: where
-    to begin, in place of several places."""
-    n = np.asarray(loads, dtype=float)
-    x = np.asarray(rates, dtype=float)
-    scale = float(np.max(x / n))
-    weights = 1 / (np.asarray(errors, dtype=float) if errors is not None else np.full(n.shape, float(np.max(x))))
+    """The best parameters. ``errors``: what each rate may be off, in its own unit; None: all the same."""
+    n, x = np.asarray(loads, dtype=float), np.asarray(rates, dtype=float)
+    off = np.asarray(errors, dtype=float) if errors is not None else np.full(n.shape, float(np.max(x)))
+    steepest = float(np.max(x / n))
+    starts = [Usl(a, b, steepest) for a in (0.01, 0.3) for b in (0.1 / float(n.max()) ** 2, 1e-6)]
+    found, left = fit_usl_each(n, x, off, starts)
+    return found[int(np.argmin(left))]
 
-    def residuals(p: Floats) -> Floats:
-        return np.asarray((p[2] * scale * n / (1 + p[0] * (n - 1) + p[1] * n * (n - 1)) - x) * weights)
 
-    starts = [(a, b, 1.0) for a in (0.01, 0.3) for b in (0.1 / float(n.max()) ** 2, 1e-6)]
-    if near is not None:
-        starts = [(near.contention, near.crosstalk, near.alone / scale)]
-    found = least(residuals, starts, ((0.0, 0.0, 1e-9), (1.0, np.inf, np.inf)))
-    return Usl(contention=float(found[0]), crosstalk=float(found[1]), alone=float(found[2]) * scale)
+def fit_usl_each(n: Floats, rates: Floats, errors: Floats, near: Sequence[Usl]) -> tuple[list[Usl], Floats]:
+    """Of many series at the same loads (series × points, or one), each from its own start, and the sums of squares
+    that are left."""
+    rates, errors = (np.broadcast_to(each, (len(near), len(n))) for each in (rates, errors))
+    units = np.ones((len(near), 3))
+    units[:, 2] = np.max(rates / n, axis=1)
+
+    def model(p: Floats) -> tuple[Floats, Floats]:
+        contention, crosstalk, alone = (p[:, i, None] for i in range(3))
+        one = units[:, 2:] * n / (1 + contention * (n - 1) + crosstalk * n * (n - 1))
+        by_contention = -alone * one**2 * (n - 1) / (units[:, 2:] * n)
+        slope = np.stack([by_contention, by_contention * n, one], axis=-1)
+        return (alone * one - rates) / errors, slope / errors[:, :, None]
+
+    starts = np.array([(c.contention, c.crosstalk, c.alone) for c in near])
+    found, left = least_each(model, starts / units, ((0.0, 0.0, 1e-9), (1.0, math.inf, math.inf)))
+    return [Usl(*p) for p in (found * units).tolist()], left
