@@ -94,19 +94,26 @@ def opened_source(where: Path | Stack, options: Options, run_id: str) -> Iterato
             raise UsageError("cannot use --nodes with", str(where), "a directory is measured from this machine", hint)
         yield source_of(where, options, run_id)
         return
-    stack = keep_layers(where if isinstance(where, Stack) else read_stack(where), options.layers)
-    if options.nodes is not None:
-        stack = stack.model_copy(update={"scheduler": options.nodes, "scheduler_netns": None})
+    stack = stack_asked(where, options)
     if stack.scheduler is None:
         yield source_of(stack, options.model_copy(update={"layers": None}), run_id)
         return
     # Here: the cluster's library takes more than a second to load.
     from strata.app.driven.opening import driven
 
-    _check_driven(stack, options)
     path = data_path_of(stack)
     with driven(stack, path, options.load_seconds) as nodes:
         yield DiagnosisInput(stack, nodes.there.survey, path, driven=nodes)
+
+
+def stack_asked(where: Path | Stack, options: Options) -> Stack:
+    """With the layers and the scheduler that are asked for. Raises `UsageError`, also for what nodes do not do."""
+    stack = keep_layers(where if isinstance(where, Stack) else read_stack(where), options.layers)
+    if options.nodes is not None:
+        stack = stack.model_copy(update={"scheduler": options.nodes, "scheduler_netns": None})
+    if stack.scheduler is not None:
+        _check_driven(stack, options)
+    return stack
 
 
 def _check_driven(stack: Stack, options: Options) -> None:
@@ -123,9 +130,6 @@ def source_of(where: Path | Stack, options: Options, run_id: str) -> DiagnosisIn
     """A directory becomes its own local stack; a `.toml` file is read. Writes nothing."""
     if isinstance(where, Stack) or where.suffix == ".toml":
         stack = keep_layers(where if isinstance(where, Stack) else read_stack(where), options.layers)
-        if stack.scheduler is not None:
-            alone = "its layers are driven from their nodes, which measure, diagnose and plan alone can do"
-            raise UsageError("cannot use stack", repr(stack.name), alone, "leave its key scheduler out")
         data_path = data_path_of(stack)
         return DiagnosisInput(stack, survey(data_path.parent, options.load_seconds), data_path)
     if not where.is_dir():

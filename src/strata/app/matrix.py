@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from strata import units
-from strata.app.diagnose import DiagnosisInput, data_size, opened_source, size_of, source_again, source_of
+from strata.app.circumstances import told_by
+from strata.app.diagnose import DiagnosisInput, data_size, opened_source, size_of, source_again, source_of, stack_asked
 from strata.app.driver import Driver
 from strata.app.earlier import earlier_noise, earlier_noise_of, noise_place_of
 from strata.app.kept import matrix_result, opened
@@ -38,6 +39,7 @@ from strata.model.analysis import Generator, Remote
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.matrix import BudgetPrediction, Known, MatrixEnd, MatrixResult
+from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
 from strata.model.progress import Glance, Phase, Progress
 from strata.model.result import CellResult, Interval
@@ -74,17 +76,34 @@ class MatrixSite:
     driver: Driver | None = None
     """What drives the layers where this process does not: their nodes."""
 
+    @property
+    def said(self) -> str | None:
+        """What was left out, and who drives it, in words."""
+        left_out = (f"{layer} left out: {why}" for layer, why in self.dropped.items())
+        return "; ".join((*left_out, *told_by(self.stack))) or None
+
+    def ceilings(self, engine: Engine, workloads: tuple[Workload, ...], placement: Placement | None) -> Generator:
+        """The load generator alone, where it is that drives the layers."""
+        if self.driver is not None:
+            assert isinstance(self.site, Place)
+            return self.site.generator(engine, workloads, GENERATOR_TIMING, placement)[0]
+        return measure_generator(engine, workloads, GENERATOR_TIMING, placement)
+
 
 def plan_site(where: Sequence[str], options: Options, run_id: str) -> tuple[Stack, int]:
     """The stack, and the bytes of a file that would be made (0: none); opens nothing. Several are endpoints.
 
-    Raises `UsageError` for a stack that is driven from its nodes.
+    Of a stack that is driven from its nodes the bytes are a guess: the node of its file says how many once it is
+    asked.
     """
     if is_endpoint(where[0]):
         endpoints = endpoints_of(where)
         new = [e for e in endpoints if e.kind is EndpointKind.FILE and not Path(e.path or "").exists()]
         return stack_of(endpoints), len(new) * (options.size or ENDPOINT_SIZE)
-    source = source_of(Path(where[0]), options, run_id)
+    path = Path(where[0])
+    if path.suffix == ".toml" and (stack := stack_asked(path, options)).scheduler is not None:
+        return stack, options.size or ENDPOINT_SIZE
+    source = source_of(path, options, run_id)
     return source.stack, data_size(source, options)[0]
 
 
@@ -256,7 +275,7 @@ def _carry_out(
             mark=here.mark,
             generator=resumed.generator if resumed else _ceilings(engine, plan, here),
             remotes=here.remotes,
-            message="; ".join(f"{layer} left out: {why}" for layer, why in here.dropped.items()) or None,
+            message=here.said,
             earlier=resumed.earlier if resumed else earlier_noise(store, place, run_id),
             pooled_at=place,
         )
@@ -358,11 +377,7 @@ def _end(machine: Matrix, status: RunStatus) -> MatrixEnd:
 def _ceilings(engine: Engine, plan: Plan, here: MatrixSite) -> Generator:
     """The smallest size of each depth and pattern: there the generator counts most, and no larger one is faster."""
     small = min(w.bs for w in plan.workloads)
-    smallest = [w for w in plan.workloads if w.bs == small]
-    if here.driver is not None:
-        assert isinstance(here.site, Place)
-        return here.site.generator(engine, tuple(smallest), GENERATOR_TIMING, plan.placement)[0]
-    return measure_generator(engine, smallest, GENERATOR_TIMING, plan.placement)
+    return here.ceilings(engine, tuple(w for w in plan.workloads if w.bs == small), plan.placement)
 
 
 def _calm_numbers() -> None:

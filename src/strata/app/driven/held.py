@@ -7,7 +7,6 @@ What a run makes on a node lives in `Held`: the place of its layers with the ope
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from strata.app.driven.words import DataThere, FileThere, LayersThere, MeasuredThere, NodeTask, SampledThere
-from strata.app.driver import run_sampled
+from strata.app.driver import run_sampled, server_times, server_told
 from strata.app.noise import with_foreign_io
 from strata.app.place import Place
 from strata.app.sampling_scope import SamplingScope
@@ -40,7 +39,7 @@ from strata.errors import RunFailed, SafetyRefusal
 from strata.fleet.node import MESSAGE_MOST, here, tell
 from strata.host import testfile
 from strata.host.mark import read_mark
-from strata.host.proc import Sys, read_text
+from strata.host.proc import Sys, read_text, usable_cpus
 from strata.model.analysis import Generator
 from strata.model.endpoint import Endpoint, EndpointKind, address
 from strata.model.foreign_io import ForeignIo
@@ -76,6 +75,8 @@ class Held:
             self._place = Place(task.stack, Path(task.path), {}, direct=task.direct, writes=task.writes)
         self._processes = Processes(Sys())
         self._sampler: Sampler | None = None
+        self._asked = SamplingScope()
+        self._told: dict[str, object] | None = None
         self._prepared: Prepared | None = None
         self._servers = ExitStack()
 
@@ -100,7 +101,7 @@ class Held:
 
     def place_layers(self, fs_kind: str, file: FileThere, *, own: bool) -> LayersThere:
         """``own``: the file was made here. Raises as `Place.place_layers`."""
-        cpus, boot = tuple(sorted(os.sched_getaffinity(0))), (read_text(_BOOT) or "").strip()
+        cpus, boot = usable_cpus(), (read_text(_BOOT) or "").strip()
         if self._place is None:
             return LayersThere(boot, cpus, {}, {}, {}, {}, (), {}, {})
         place = self._place
@@ -192,6 +193,7 @@ class Held:
         sampler = Sampler(
             scope.devices, interval_s, probes, paths=scope.paths, nodes=scope.nodes, processes=self._processes
         )
+        self._asked, self._told = scope, server_told(scope)
         self._sampler = sampler.start()
 
     def end_samples(self) -> SampledThere:
@@ -200,7 +202,8 @@ class Held:
         if sampler is None:
             return SampledThere((), ("counters: sampling was not begun",), _epoch_ns())
         series = self._end_sampler()
-        return SampledThere(series, sampler.absent, _epoch_ns())
+        server = None if self._told is None else server_times(self._told, server_told(self._asked))
+        return SampledThere(series, sampler.absent, _epoch_ns(), server)
 
     # --- experiments
 

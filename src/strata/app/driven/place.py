@@ -137,6 +137,7 @@ class NodesPlace(Place):
         ended = self.group.each({other: node_call("end_samples") for other in others})
         done: MeasuredThere = raised(given)
         beside = dict(done.beside)
+        beside["absent"] = (*beside["absent"], *self._scopes.unread(layer))
         for other, found in ended.items():
             try:
                 sampled: SampledThere = raised(found)
@@ -146,6 +147,7 @@ class NodesPlace(Place):
                 continue
             beside["counters"] = (*beside["counters"], *shifted(sampled.series, by_ns, other))
             beside["absent"] = (*beside["absent"], *(f"{other}: {why}" for why in sampled.absent))
+            beside["server"] = beside["server"] or sampled.server
         for other in sorted(self.group.lost - {node} - set(others)):
             beside["absent"] = (*beside["absent"], f"counters of {other}: the node is lost")
         return done.result, beside

@@ -12,7 +12,7 @@ from strata.host.mark import Mark
 from strata.model.analysis import Remote
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
-from strata.model.result import EngineResult
+from strata.model.result import EngineResult, ServerTimes
 from strata.model.run import DataSet
 from strata.model.series import Series
 from strata.model.stack import Stack
@@ -75,8 +75,10 @@ class MeasuredThere:
 
 @dataclass(frozen=True)
 class SampledThere:
-    """Counters of a node that was sampled beside another one's measurement."""
+    """Counters of a node that was sampled beside another one's measurement. ``server``: what the target there told of
+    the requests meanwhile, where the layer's is one."""
 
     series: tuple[Series, ...]
     absent: tuple[str, ...]
     epoch_ns: int
+    server: ServerTimes | None = None
