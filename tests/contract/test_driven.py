@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from commands import STRATA, strata
 from fleet_peers import Running, cluster
+from loops import need
 from namespaces import inside, star
 
 from strata.app.diagnose import diagnose_path
@@ -213,8 +214,6 @@ def test_what_the_nodes_cannot_do_is_refused_before_anything_is_made(
     with pytest.raises(UsageError, match="serves the file on its own node"):
         diagnose_path(words, options(tmp_path), _quiet)
     words.write_text(text)
-    with pytest.raises(UsageError, match="nodes run Strata's own engine"):
-        diagnose_path(words, options(tmp_path, engine="fio"), _quiet)
     with pytest.raises(UsageError, match="measured from this machine"):
         diagnose_path(tmp_path, options(tmp_path, nodes=nodes.address), _quiet)
 
@@ -305,13 +304,29 @@ def test_axes_that_a_stack_with_nodes_does_not_have_are_refused(
     assert not _descriptors(nodes, data)
 
 
-def test_what_fio_loads_is_not_driven_from_nodes(tmp_path: Path, nodes: Running, data: Path, share: str) -> None:
+def test_fio_loads_layers_from_their_nodes_and_ends_with_whoever_asked(
+    tmp_path: Path, nodes: Running, data: Path, share: str
+) -> None:
+    need("fio")
     words = stack(tmp_path, nodes, data, share)
-    words.write_text(words.read_text().replace(share, "rbd:pool/image"))
-    with pytest.raises(UsageError, match="the client library of a cluster is reached through fio") as refused:
-        diagnose_path(words, options(tmp_path), _quiet)
-    assert "--layers" in refused.value.hint
-    assert not _descriptors(nodes, data)
+    asked = options(tmp_path, "randread", "randwrite", engine="fio", layers=("file",))
+    before = _spent(nodes.nodes["n1"].pid, children=True)
+    report = diagnose_path(words, asked, _quiet)
+    assert report.run.environment.engine["name"] == "fio"
+    assert {c.result.engine["name"] for c in report.results if c.result is not None} == {"fio"}
+    assert not [c.error for c in report.results if c.error]
+    assert _spent(nodes.nodes["n1"].pid, children=True) - before > 0.5, "it is the node that starts it"
+    argv = [*STRATA, "measure", str(words), "--rw", "randread", "--buffered", "--runtime", "30s", "--rounds", "2"]
+    argv += ["--layers", "file", "--engine", "fio", "--progress", "none", "--store", f"sqlite:///{tmp_path / 's.db'}"]
+    session = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        _until(lambda: _fios(nodes.nodes["n1"].pid), 60, "fio began")
+        session.kill()
+        _until(lambda: not _fios(nodes.nodes["n1"].pid), 20, "the node ended it")
+    finally:
+        session.kill()
+        session.communicate()
+    assert data.exists() and not _descriptors(nodes, data)
 
 
 def test_a_matrix_is_driven_from_the_nodes_and_goes_on_there(
@@ -527,6 +542,14 @@ def _loads(pid: int) -> bool:
         return any((t / "comm").read_text().strip() == "strata-0" for t in tasks.iterdir())
     except FileNotFoundError:
         return False
+
+
+def _fios(pid: int) -> list[str]:
+    """Processes of fio that it has started."""
+    children = [
+        child for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
+    ]
+    return [child for child in children if Path(f"/proc/{child}/comm").read_text().strip() == "fio"]
 
 
 def _descriptors(nodes: Running, path: Path) -> list[str]:

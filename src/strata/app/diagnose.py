@@ -27,12 +27,11 @@ from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read
 from strata.app.stages import diagnose_stages
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
-from strata.engine import AUTO_ENGINE, DEFAULT_ENGINE, Piece, Shaping, engine_for
+from strata.engine import Piece, Shaping, engine_for
 from strata.errors import RunFailed, SafetyRefusal, Stopped, UsageError
 from strata.host import safety, testfile
 from strata.host.mark import Mark, read_mark
 from strata.host.runlock import held
-from strata.model.endpoint import CLUSTER
 from strata.model.expect import Expect
 from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress
@@ -102,28 +101,18 @@ def opened_source(where: Path | Stack, options: Options, run_id: str) -> Iterato
     from strata.app.driven.opening import driven
 
     path = data_path_of(stack)
-    with driven(stack, path, options.load_seconds) as nodes:
+    # The nodes run the same engine as whoever asks.
+    engine = engine_for(options.engine, map(stack.endpoint_of, stack.layers), options.placement).name
+    with driven(stack, path, options.load_seconds, engine) as nodes:
         yield DiagnosisInput(stack, nodes.there.survey, path, driven=nodes)
 
 
 def stack_asked(where: Path | Stack, options: Options) -> Stack:
-    """With the layers and the scheduler that are asked for. Raises `UsageError`, also for what nodes do not do."""
+    """With the layers and the scheduler that are asked for. Raises `UsageError`."""
     stack = keep_layers(where if isinstance(where, Stack) else read_stack(where), options.layers)
     if options.nodes is not None:
         stack = stack.model_copy(update={"scheduler": options.nodes, "scheduler_netns": None})
-    if stack.scheduler is not None:
-        _check_driven(stack, options)
     return stack
-
-
-def _check_driven(stack: Stack, options: Options) -> None:
-    """What nodes do not do. Raises `UsageError`."""
-    if library := [layer.name for layer in stack.layers if layer.target.kind in CLUSTER]:
-        why = "the client library of a cluster is reached through fio, and nodes run Strata's own engine"
-        raise UsageError("cannot drive from its node:", ", ".join(library), why, "leave the layer out: --layers")
-    if options.engine not in (AUTO_ENGINE, DEFAULT_ENGINE):
-        why = "nodes run Strata's own engine"
-        raise UsageError("cannot drive layers from their nodes with", options.engine, why, "--engine native")
 
 
 def source_of(where: Path | Stack, options: Options, run_id: str) -> DiagnosisInput:
@@ -247,6 +236,7 @@ def resume(run_id: str | None, options: Options, emit: Emit) -> Report:
         with demo_source(scenario(demo)) as source:
             return _carry_out(source, options, emit, run.id, resumed=run)
     if run.plan.stack.scheduler is not None:
+        options = options.model_copy(update={"engine": run.environment.engine["name"]})
         with opened_source(run.plan.stack, options, run.id) as source:
             return _carry_out(source, options, emit, run.id, resumed=run)
     return _carry_out(source_again(run, options), options, emit, run.id, resumed=run)

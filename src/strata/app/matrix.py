@@ -237,9 +237,8 @@ def _carry_out(
     _calm_numbers()
     resumed = asked if isinstance(asked, Run) else None
     grid_workloads = asked.plan.workloads if isinstance(asked, Run) else asked_of(asked, options)[1]
-    ends = [Endpoint.parse(where)] if is_endpoint(where) else []
     with (
-        _engine(options, ends, nodes) as engine,
+        _engine(options, ends_of(where, options, resumed), nodes) as engine,
         stop_on_signals() as stop,
         held(run_id),
         opened(options.store) as store,
@@ -281,6 +280,16 @@ def _carry_out(
         )
         runner.begin(run, anew=resumed is None)
         return _measured(runner, here.size, store)
+
+
+def ends_of(where: str, options: Options, resumed: Run | None) -> list[Endpoint]:
+    """What the engine has to reach, where it is not said which one: the layers of a stack file, or the endpoint."""
+    if is_endpoint(where):
+        return [Endpoint.parse(where)]
+    if resumed is not None or Path(where).suffix != ".toml":
+        return []
+    stack = stack_asked(Path(where), options)
+    return [stack.endpoint_of(layer) for layer in stack.layers]
 
 
 @contextmanager

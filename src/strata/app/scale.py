@@ -11,7 +11,7 @@ from pathlib import Path
 
 from strata.app.kept import opened, scale_result
 from strata.app.live import recorded
-from strata.app.matrix import MatrixSite, ground_of, plan_site
+from strata.app.matrix import MatrixSite, ends_of, ground_of, plan_site
 from strata.app.naming import is_endpoint
 from strata.app.options import Options
 from strata.app.place import Place
@@ -125,7 +125,8 @@ def _carry_out(
     destructive: str | None, maker: Maker | None, asked: Engine | None,
 ) -> ScaleResult:  # fmt: skip
     ends = [Endpoint.parse(one) for one in where] if is_endpoint(where[0]) else []
-    engine = asked or engine_for(options.engine, ends, options.placement)
+    reached = ends or ends_of(where[0], options, resumed)
+    engine = asked or engine_for(options.engine, reached, options.placement)
     identity = engine.identity()
     check_resumable(resumed, identity)
     workloads = tuple(at_value(base, ask.axis, v) for v in ask.values)

@@ -23,7 +23,6 @@ from strata.app.trace import traced
 from strata.discover.chain import devices_of
 from strata.discover.survey import survey
 from strata.engine import (
-    DEFAULT_ENGINE,
     Backing,
     Request,
     TargetConfig,
@@ -69,7 +68,7 @@ class Held:
         """``wanted``: whether somebody still waits for the run."""
         self.task, self.over = task, threading.Event()
         self._wanted, self._stopped, self._busy = wanted, threading.Event(), threading.Lock()
-        self._engine = engine_of(DEFAULT_ENGINE)
+        self._engine = engine_of(task.engine)
         self._place: Place | None = None
         if task.stack is not None:
             self._place = Place(task.stack, Path(task.path), {}, direct=task.direct, writes=task.writes)
@@ -94,7 +93,8 @@ class Held:
     # --- the data
 
     def make_file(self, size: int, fs_kind: str, *, keep: bool, expected: str | None, mapped: bool) -> FileThere:
-        """On the node that has it. ``mapped``: some layer is a raw device."""
+        """On the node that has it. ``mapped``: some layer is a raw device. Raises where the engine is not there."""
+        self._engine.identity()
         self.place.prepare_file(size, keep=keep, expected=expected)
         assert self.place.data is not None
         return FileThere(self.place.data, self.place.mark, self.place.map_file(fs_kind) if mapped else None)
@@ -105,6 +105,7 @@ class Held:
         if self._place is None:
             return LayersThere(boot, cpus, {}, {}, {}, {}, (), {}, {})
         place = self._place
+        self._engine.identity()
         if not own:
             place.take_file(file.data, file.mark, file.extents)
         place.place_layers(fs_kind)

@@ -50,10 +50,10 @@ class NodesPlace(Place):
     """See above. `prepare` begins the run on all nodes, `close` ends it there."""
 
     def __init__(
-        self, group: NodeGroup, stack: Stack, data_path: Path, *, run: str, direct: bool, writes: bool
+        self, group: NodeGroup, stack: Stack, data_path: Path, *, run: str, engine: str, direct: bool, writes: bool
     ) -> None:
         super().__init__(stack, data_path, {}, direct=direct, writes=writes)
-        self.group, self._run = group, run
+        self.group, self._run, self._engine = group, run, engine
         self._there: dict[str, LayersThere] = {}
         self._of = {layer.name: node_of(layer) for layer in stack.layers}
         self._scopes = Scopes(stack, group.nodes, str(data_path))
@@ -237,7 +237,7 @@ class NodesPlace(Place):
                 stack = stack.model_copy(
                     update={"nodes": tuple(n.model_copy(update={"netns": None}) for n in stack.nodes)}
                 )
-        return NodeTask(self._run, stack, str(self.path), self.direct, self.writes)
+        return NodeTask(self._run, stack, str(self.path), self._engine, self.direct, self.writes)
 
     def _together(self) -> None:
         assert self.data is not None

@@ -21,11 +21,12 @@ from strata.model.survey import Survey
 
 @dataclass(frozen=True)
 class NodeTask:
-    """Its part of a run: the layers that it drives. None: it is only sampled."""
+    """Its part of a run: the layers that it drives. None: it is only sampled. ``engine``: what loads them."""
 
     run: str
     stack: Stack | None
     path: str
+    engine: str
     direct: bool
     writes: bool
 
