@@ -9,21 +9,24 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import STRATA, strata
 from fleet_peers import Running, cluster
+from loops import need
+from namespaces import inside, star
 
 from strata.app.diagnose import diagnose_path
 from strata.app.options import Options
 from strata.app.survey import compare_surveys
-from strata.engine import Backing, TargetConfig, TargetProcess
+from strata.engine import Backing, Shaping, TargetConfig, TargetProcess
 from strata.errors import RunFailed, SafetyRefusal, UsageError
 from strata.host import testfile
 from strata.host.mark import MARK_BYTES
-from strata.model.counters import net
+from strata.model.counters import net, target
 from strata.model.progress import Progress
 from strata.model.survey_compared import Agreement
 from strata.plan.words import workload_from_words
@@ -211,25 +214,119 @@ def test_what_the_nodes_cannot_do_is_refused_before_anything_is_made(
     with pytest.raises(UsageError, match="serves the file on its own node"):
         diagnose_path(words, options(tmp_path), _quiet)
     words.write_text(text)
-    with pytest.raises(UsageError, match="nodes run Strata's own engine"):
-        diagnose_path(words, options(tmp_path, engine="fio"), _quiet)
     with pytest.raises(UsageError, match="measured from this machine"):
         diagnose_path(tmp_path, options(tmp_path, nodes=nodes.address), _quiet)
 
 
-def test_a_sweep_and_what_fio_loads_are_not_driven_from_nodes(
+SWEPT = {
+    "iodepth": (("--points", "1,2"), 6),
+    "threads": (("--points", "1,2"), 6),
+    "clients": (("--points", "1,2"), 6),
+    "bs": (("--points", "4k,16k"), 6),
+    "connections": (("--points", "1,2", "--iodepth", "4"), 4),
+    "cores": (("--points", "1,2", "--numjobs", "2"), 6),
+}
+"""By axis, with the points of all layers: no connections lead to a file."""
+EVERY_DAY = ("iodepth", "clients")
+
+
+def swept(where: Path, *words: object) -> dict[str, Any]:
+    asked = ("--budget", "3s", "--no-open-loop", "--buffered", "--json", "--progress", "none")
+    done = strata("scale", where, *words, *asked)
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+@pytest.mark.parametrize(
+    "axis", [*EVERY_DAY, *(pytest.param(x, marks=pytest.mark.slow) for x in SWEPT if x not in EVERY_DAY)]
+)
+def test_the_points_of_a_sweep_are_driven_by_the_nodes_of_their_layers(
+    tmp_path: Path, nodes: Running, data: Path, share: str, axis: str
+) -> None:
+    words, many = SWEPT[axis]
+    before = {name: _spent(node.pid, children=True) for name, node in nodes.nodes.items()}
+    found = swept(stack(tmp_path, nodes, data, share), "--over", axis, *words)
+    points = found["points"]
+    assert len(points) == many
+    assert {p["layer"] for p in points} >= {"share", "own share"}
+    assert all(p["iops"]["value"] > 0 and p["rounds"] >= 3 for p in points)
+    assert all(_spent(node.pid, children=True) - before[name] > 0.05 for name, node in nodes.nodes.items())
+    (said,) = found["remarks"]
+    assert "its own node: n1, n2" in said
+    # The server of its own tells its times, on the node that started it.
+    assert {p["layer"] for p in points if "90.server" in p["latency_ns"]} == {"own share"}
+    assert data.exists() and not _descriptors(nodes, data)
+
+
+def test_a_sweep_from_nodes_writes_to_the_marked_file_alone_and_goes_on_there(
+    tmp_path: Path, nodes: Running, data: Path, share: str
+) -> None:
+    words, store = stack(tmp_path, nodes, data, share), f"sqlite:///{tmp_path / 's.db'}"
+    argv = [*STRATA, "scale", str(words), "--rw", "randwrite", "--points", "1,2,4", "--budget", "20s", "--no-open-loop"]
+    argv += ["--buffered", "--progress", "none", "--store", store, "--until", "0.1%"]
+    running = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    _until(lambda: _loads(nodes.nodes["n2"].pid), 60, "a load on n2")
+    time.sleep(2)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130 and "strata scale --resume" in said
+    assert not _descriptors(nodes, data)
+    words.unlink()
+    done = strata("scale", "--resume", "--json", "--progress", "none", "--store", store)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert len(found["points"]) >= 9 and all(p["iops"]["value"] > 0 for p in found["points"])
+    # What is no test file of this run any more is not written to, by whichever node.
+    stack(tmp_path, nodes, data, share)
+    running = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    _until(lambda: _loads(nodes.nodes["n2"].pid), 60, "a load on n2 again")
+    with data.open("r+b") as file:
+        file.write(bytes(MARK_BYTES))
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 5, said
+
+
+def test_axes_that_a_stack_with_nodes_does_not_have_are_refused(
     tmp_path: Path, nodes: Running, data: Path, share: str
 ) -> None:
     words = stack(tmp_path, nodes, data, share)
-    done = strata("scale", words, "--over", "iodepth", "--points", "1,2", "--progress", "none")
-    assert done.returncode == 2
-    assert "measure, diagnose and plan alone can do" in done.stderr
-    assert "leave its key scheduler out" in done.stderr
-    words.write_text(words.read_text().replace(share, "rbd:pool/image"))
-    with pytest.raises(UsageError, match="the client library of a cluster is reached through fio") as refused:
-        diagnose_path(words, options(tmp_path), _quiet)
-    assert "--layers" in refused.value.hint
+    done = strata("scale", words, "--over", "nodes", "--points", "1,2")
+    assert done.returncode == 2 and "each of its layers has one node" in done.stderr
+    done = strata("scale", words, "--over", "cores", "--points", "1,200", "--numjobs", "200", "--progress", "none")
+    assert done.returncode == 2 and "what drives it, n1, may use" in done.stderr
+    done = strata("scale", words, "--over", "cores", "--numjobs", "2")
+    assert done.returncode == 2 and "how many there can be is not known" in done.stderr
+    # A scheduler that is given drives the layers too.
+    words.write_text(words.read_text().replace(f'scheduler = "{nodes.address}"\n', ""))
+    found = swept(words, "--over", "iodepth", "--points", "1,2", "--nodes", nodes.address)
+    assert "its own node: n1, n2" in found["remarks"][0]
     assert not _descriptors(nodes, data)
+
+
+def test_fio_loads_layers_from_their_nodes_and_ends_with_whoever_asked(
+    tmp_path: Path, nodes: Running, data: Path, share: str
+) -> None:
+    need("fio")
+    words = stack(tmp_path, nodes, data, share)
+    asked = options(tmp_path, "randread", "randwrite", engine="fio", layers=("file",))
+    before = _spent(nodes.nodes["n1"].pid, children=True)
+    report = diagnose_path(words, asked, _quiet)
+    assert report.run.environment.engine["name"] == "fio"
+    assert {c.result.engine["name"] for c in report.results if c.result is not None} == {"fio"}
+    assert not [c.error for c in report.results if c.error]
+    assert _spent(nodes.nodes["n1"].pid, children=True) - before > 0.5, "it is the node that starts it"
+    argv = [*STRATA, "measure", str(words), "--rw", "randread", "--buffered", "--runtime", "30s", "--rounds", "2"]
+    argv += ["--layers", "file", "--engine", "fio", "--progress", "none", "--store", f"sqlite:///{tmp_path / 's.db'}"]
+    session = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        _until(lambda: _fios(nodes.nodes["n1"].pid), 60, "fio began")
+        session.kill()
+        _until(lambda: not _fios(nodes.nodes["n1"].pid), 20, "the node ended it")
+    finally:
+        session.kill()
+        session.communicate()
+    assert data.exists() and not _descriptors(nodes, data)
 
 
 def test_a_matrix_is_driven_from_the_nodes_and_goes_on_there(
@@ -328,6 +425,87 @@ def test_a_layer_with_other_data_is_refused_on_its_node(tmp_path: Path, nodes: R
     assert not _descriptors(nodes, data)
 
 
+SERVED = """
+[stack]
+name = "served elsewhere"
+{scheduler}
+
+[[node]]
+name = "server"
+{server_netns}
+
+[[node]]
+name = "client"
+{client_netns}
+
+[[layer]]
+name = "file"
+{file_node}
+endpoint = "file:{path}"
+
+[[layer]]
+name = "share"
+node = "client"
+on = ["file"]
+endpoint = "{share}"
+stats = "{stats}"
+server = "server"
+"""
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("driven", [True, False], ids=["from nodes", "from this machine"])
+def test_the_target_on_another_node_tells_its_times_by_the_socket_that_the_file_names(
+    tmp_path: Path, data: Path, driven: bool
+) -> None:
+    """Server, client and scheduler each in a namespace of their own; the client's node cannot read the socket."""
+    socket = tmp_path / "volume" / "stats"
+    with star(["server", "client"]) as spaces, ExitStack() as held:
+        file = held.enter_context(testfile.own(data, lock=False))
+        backing = Backing(kind="file", path=str(data), fd=file.fd, read_only=False, direct=False)
+        shape = Shaping(service_time_ns=500_000)
+        config = TargetConfig(
+            tcp="10.213.8.2:0", netns=spaces["server"], backing=backing, shape=shape, export="volume",
+            guarded_bytes=MARK_BYTES, stats=str(socket),
+        )  # fmt: skip
+        server = held.enter_context(TargetProcess(config))
+        netns = {name: "" if driven else f'netns = "{spaces[name]}"' for name in ("server", "client")}
+        where = ""
+        if driven:
+            apart = {name: inside(spaces[name]) for name in ("server", "client")}
+            hidden = 'mount -t tmpfs tmpfs "$0" && exec "$@"'
+            apart["client"] += ["unshare", "--mount", "sh", "-c", hidden, str(data.parent)]
+            names, hub = list(apart), spaces["hub"]
+            held.enter_context(cluster(tmp_path, names, "tcp://10.213.8.1:8786", inside=inside(hub), apart=apart))
+            where = f'scheduler = "tcp://10.213.8.1:8786"\nscheduler_netns = "{hub}"'
+        words = tmp_path / "stack.toml"
+        words.write_text(
+            SERVED.format(
+                scheduler=where, server_netns=netns["server"], client_netns=netns["client"], path=data,
+                share=server.uri(), stats=socket, file_node='node = "server"' if driven else "",
+            )
+        )  # fmt: skip
+        report = diagnose_path(words, options(tmp_path, "randread", "randwrite"), _quiet)
+        assert not [c.error for c in report.results if c.error]
+        for cell in report.results:
+            told = {s.labels.get("node") for s in cell.counters if s.metric == target.REQUESTS.name}
+            assert told == ({"server"} if cell.layer == "share" else set())
+            assert (cell.server is not None) == (cell.layer == "share")
+        splits = {(c.layer, s.direction): s for c in report.analysis.cells for s in c.splits}
+        assert set(splits) == {("share", "read"), ("share", "write")}
+        for one in splits.values():
+            assert one.server_ns.value > 450_000 and one.percentiles
+        found = swept(words, "--over", "iodepth", "--points", "1,2")
+        mean = {(p["layer"], p["value"]): p["latency_ns"].get("mean.server") for p in found["points"]}
+        assert mean["file", 1] is None and mean["share", 1]["value"] > 450_000 and mean["share", 2] is not None
+        # A socket that is not there costs its figures, and says so.
+        words.write_text(words.read_text().replace(str(socket), f"{socket}-gone"))
+        report = diagnose_path(words, options(tmp_path, "randread"), _quiet)
+        shares = [c for c in report.results if c.layer == "share"]
+        assert shares and all(c.server is None and c.error is None for c in shares)
+        assert [said for c in shares for said in c.absent if f"no statistics at {socket}-gone" in said]
+
+
 def test_the_command_asks_the_nodes_of_an_address(tmp_path: Path, nodes: Running, data: Path, share: str) -> None:
     words = stack(tmp_path, nodes, data, share)
     words.write_text(words.read_text().replace(f'scheduler = "{nodes.address}"\n', ""))
@@ -351,9 +529,10 @@ def _until(true: Any, within_s: float, what: str) -> None:
         time.sleep(0.05)
 
 
-def _spent(pid: int) -> float:
+def _spent(pid: int, *, children: bool = False) -> float:
+    """CPU seconds, also of its children that have ended where that is asked."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[11 : 15 if children else 13])) / os.sysconf("SC_CLK_TCK")
 
 
 def _loads(pid: int) -> bool:
@@ -363,6 +542,14 @@ def _loads(pid: int) -> bool:
         return any((t / "comm").read_text().strip() == "strata-0" for t in tasks.iterdir())
     except FileNotFoundError:
         return False
+
+
+def _fios(pid: int) -> list[str]:
+    """Processes of fio that it has started."""
+    children = [
+        child for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
+    ]
+    return [child for child in children if Path(f"/proc/{child}/comm").read_text().strip() == "fio"]
 
 
 def _descriptors(nodes: Running, path: Path) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import subprocess
@@ -276,6 +277,55 @@ def test_a_targets_statistics_may_be_in_no_directory() -> None:
         assert ask(stats)["read"] == {"ops": 0, "bytes": 0, "time_ns": 0}
     with pytest.raises(OSError, match="refused"):
         ask(stats)
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (b"", "not valid JSON"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "not valid JSON"),
+        (b"\xff\xfe", "codec can't decode"),
+        (b"[" * 100_000, "of a target"),
+        (b'{"read": {"ops": 1, "bytes": 1, "time_ns": 1}}', "something else"),
+        (b'{"read": 1, "write": 1, "sync": 1}', "something else"),
+        (
+            json.dumps({key: {"ops": 1, "bytes": -1, "time_ns": 1} for key in ("read", "write", "sync")}).encode(),
+            "something else",
+        ),
+        (
+            json.dumps(
+                {key: {"ops": 1, "bytes": 1, "time_ns": 1, "bins": [["5", 2]]} for key in ("read", "write", "sync")}
+            ).encode(),
+            "something else",
+        ),
+        (b" " * (5 << 20), "on and on"),
+    ],
+)
+def test_a_socket_that_is_no_targets_costs_its_counters_alone(tmp_path: Path, answer: bytes, why: str) -> None:
+    """A stack file may name any socket: of whoever listens there at most 4 MiB are taken, and nothing is believed."""
+    at = str(tmp_path / "s")
+    asked: list[bytes] = []
+
+    def serve(server: socket.socket) -> None:
+        for _ in range(2):
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(OSError):
+                asked.append(connection.recv(64))
+                connection.sendall(answer)
+
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(at)
+        server.listen()
+        serving = threading.Thread(target=serve, args=(server,))
+        serving.start()
+        with pytest.raises(OSError, match=why):
+            ask(at)
+        sampler = Sampler([], 60, nodes=[ProbedNode("far", stats=at)]).start()
+        found = sampler.stop()
+        serving.join(10)
+    assert not [s for s in found if s.metric.startswith("target_")]
+    assert [said for said in sampler.absent if at in said and why in said], sampler.absent
+    assert asked == [b"s", b"s"]
 
 
 def test_a_target_that_began_anew_has_no_distribution_in_between() -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from absent import absent
 
+from strata.errors import RunFailed
 from strata_lab.down import down
 from strata_lab.lab import Lab
 from strata_lab.leftovers import leftovers
@@ -88,3 +90,26 @@ def _layers(lab: Lab) -> list[dict[str, Any]]:
 
     found: list[dict[str, Any]] = tomllib.loads((lab.data / "stack.toml").read_text())["layer"]
     return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["gluster", "ceph"])
+def test_the_client_library_of_a_cluster_is_driven_from_its_node(name: str, engine: str) -> None:
+    try:
+        lab = up("mirrored", name, {"engine": engine, "client": "library", "data": "16m", "medium": "fast"}, nodes=True)
+    except RunFailed as e:
+        if "the lab needs" in str(e):
+            absent(str(e))
+        raise
+    document = run(
+        lab, "measure", "--rw", "randread", "--bs", "8k", "--iodepth", "4", "--runtime", "1s", "--rounds", "2"
+    )
+    library = next(layer for layer in _layers(lab) if "by library" in layer["name"])
+    assert set(by_layer(document)) == {layer["name"] for layer in _layers(lab)}
+    assert document["run"]["environment"]["engine"]["name"] == "fio"
+    assert "each layer came from its own node" in document["run"]["message"]
+    words = ["--over", "iodepth", "--points", "1,4", "--budget", "5s", "--no-open-loop"]
+    points = run(lab, "scale", *words)["points"]
+    assert {(p["layer"], p["value"]) for p in points} >= {(library["name"], 1), (library["name"], 4)}, points
+    assert down(lab) > 0
+    assert leftovers(name, lab.token) == ()

@@ -290,7 +290,7 @@ def unfinished_of(monkeypatch: pytest.MonkeyPatch, command: str, way: tuple[str,
     if command == "scale":
         from types import SimpleNamespace
 
-        plan = SimpleNamespace(scale=SimpleNamespace(axis=Axis.QUEUES))
+        plan = SimpleNamespace(scale=SimpleNamespace(axis=Axis.QUEUES), stack=SimpleNamespace(scheduler=None))
         run = SimpleNamespace(id="x", plan=plan, environment=SimpleNamespace(engine={"name": "native"}))
         monkeypatch.setattr("strata.app.diagnose.unfinished", lambda *_: run)
     if command == "measure" and way[0] == T.RESUME:

@@ -54,20 +54,20 @@ def there(boot: str, **under: Under) -> LayersThere:
     return LayersThere(boot, (0, 1), {}, {}, {}, {}, (), {}, under)
 
 
-def scopes(owner: str, client: str) -> Scopes:
+def scopes(owner: str, client: str, stack: Stack = STACK) -> Scopes:
     info = {
         name: NodeInfo(
             name=name, address="tls://x:1", version="0", host=name, pid=1, cores=2, root=True, joined_unix_ns=0
         )
         for name in ("owner", "client")
     }
-    made = Scopes(STACK, info, "/mnt/strata.dat")
+    made = Scopes(stack, info, "/mnt/strata.dat")
     placed = {
         "owner": there(owner, **{"disk": DISK, "file system": FILE}),
         "client": there(client, share=Under()),
         HERE: there("ours", ignored=LOCAL),
     }
-    endpoints = {layer.name: Endpoint.parse(layer.endpoint) for layer in STACK.layers}
+    endpoints = {layer.name: Endpoint.parse(layer.endpoint) for layer in stack.layers}
     made.placed(placed, endpoints, {"disk": "owner", "file system": "owner", "share": "client"})
     return made
 
@@ -121,3 +121,17 @@ def test_figures_of_a_node_are_a_series_of_their_own() -> None:
 def test_a_stack_without_a_scheduler_is_saved_as_before() -> None:
     alone = STACK.model_copy(update={"scheduler": None})
     assert not {"scheduler", "scheduler_netns"} & set(alone.model_dump(mode="json"))
+
+
+def test_the_statistics_of_a_server_are_read_where_it_is() -> None:
+    stated = TEXT + 'stats = "/run/volume.stats"\n'
+    for server, reader in (('server = "owner"\n', "owner"), ("", "client"), ('server = "switch"\n', None)):
+        found = scopes("boot-1", "boot-2", Stack.from_toml(stated + server))
+        own = found.own("client", "share")
+        beside = {node: scope for node, scope, _ in found.besides("client", "share")}
+        read = {"client": own, **beside}
+        assert {n for n, scope in read.items() if scope.stats == "/run/volume.stats"} == {reader} - {None}
+        for scope in read.values():
+            assert [p.stats for p in scope.nodes if p.stats] == ([scope.stats] if scope.stats else [])
+        assert bool(found.unread("share")) == (reader is None)
+        assert found.own("owner", "disk").stats is None, "no request of it goes there"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import platform
+
 import pytest
 
 from strata.app import sampling_scope
+from strata.app.circumstances import told_by
 from strata.app.sampling_scope import devices_reached, sampling_scope_of, sampling_scope_of_endpoints
 from strata.discover.chain import NOTHING, Under
+from strata.errors import UsageError
 from strata.host.proc import Sys
 from strata.model.endpoint import Endpoint
 from strata.model.stack import Layer, Stack
@@ -41,6 +45,46 @@ def test_nodes_that_tell_something_are_watched() -> None:
     assert (here.name, here.ports) == (None, (445,))
     assert (server.netns, server.smb_conf, server.ports) == ("/run/netns/server", "/etc/samba/smb.conf", (445,))
     assert (far.name, far.url, far.netns) == ("far", "http://far:9100/metrics", None)
+
+
+STATED = TEXT.replace("smb://server/volume/file.dat", "nbd://server/volume")
+
+
+def test_the_statistics_of_a_server_are_read_where_this_machine_reaches_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "node", lambda: "client")
+    for server, at in (("server", "server"), ("client", None), ("", None), ("far", "")):
+        named = f'server = "{server}"\n' if server else ""
+        stack = Stack.from_toml(f'{STATED}stats = "/run/volume.stats"\n{named}')
+        found = sampling_scope_of(stack, {"share": stack.layers[0].target}, "share")
+        assert [n.name for n in found.nodes if n.stats] == ([] if at == "" else [at])
+        assert found.stats == (None if at == "" else "/run/volume.stats")
+        assert bool(told_by(stack)) == (at == "")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ('stats = "volume.stats"', "begins with /"),
+        ('stats = "@volume"', "begins with /"),
+        ('stats = "/run/a\\u001bb"', "printable characters alone"),
+        (f'stats = "/{"x" * 107}"', "at most 107 bytes"),
+        ('stats = "/s"\nserver = "nobody"', "is on 'nobody', which is not declared"),
+        ('server = "server"', "and no stats"),
+    ],
+)
+def test_sockets_of_statistics_are_named_by_paths(words: str, why: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        Stack.from_toml(f"{STATED}{words}\n")
+    assert why in " ".join(refused.value.problems)
+
+
+def test_only_targets_of_strata_that_it_does_not_start_have_statistics_to_name() -> None:
+    for endpoint, why in (("smb://server/volume/file.dat", "line 22: stats /s: only a target of Strata's own"),
+                          ("nbd://127.0.0.1:0/own", "Strata starts this server itself")):  # fmt: skip
+        text = STATED.replace("nbd://server/volume", endpoint)
+        with pytest.raises(UsageError) as refused:
+            Stack.from_toml(f'{text}stats = "/s"\n')
+        assert why in " ".join(refused.value.problems)
 
 
 def test_a_samba_server_is_asked_only_where_requests_pass_one() -> None:

@@ -27,12 +27,11 @@ from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read
 from strata.app.stages import diagnose_stages
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
-from strata.engine import AUTO_ENGINE, DEFAULT_ENGINE, Piece, Shaping, engine_for
+from strata.engine import Piece, Shaping, engine_for
 from strata.errors import RunFailed, SafetyRefusal, Stopped, UsageError
 from strata.host import safety, testfile
 from strata.host.mark import Mark, read_mark
 from strata.host.runlock import held
-from strata.model.endpoint import CLUSTER
 from strata.model.expect import Expect
 from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress
@@ -94,38 +93,32 @@ def opened_source(where: Path | Stack, options: Options, run_id: str) -> Iterato
             raise UsageError("cannot use --nodes with", str(where), "a directory is measured from this machine", hint)
         yield source_of(where, options, run_id)
         return
-    stack = keep_layers(where if isinstance(where, Stack) else read_stack(where), options.layers)
-    if options.nodes is not None:
-        stack = stack.model_copy(update={"scheduler": options.nodes, "scheduler_netns": None})
+    stack = stack_asked(where, options)
     if stack.scheduler is None:
         yield source_of(stack, options.model_copy(update={"layers": None}), run_id)
         return
     # Here: the cluster's library takes more than a second to load.
     from strata.app.driven.opening import driven
 
-    _check_driven(stack, options)
     path = data_path_of(stack)
-    with driven(stack, path, options.load_seconds) as nodes:
+    # The nodes run the same engine as whoever asks.
+    engine = engine_for(options.engine, map(stack.endpoint_of, stack.layers), options.placement).name
+    with driven(stack, path, options.load_seconds, engine) as nodes:
         yield DiagnosisInput(stack, nodes.there.survey, path, driven=nodes)
 
 
-def _check_driven(stack: Stack, options: Options) -> None:
-    """What nodes do not do. Raises `UsageError`."""
-    if library := [layer.name for layer in stack.layers if layer.target.kind in CLUSTER]:
-        why = "the client library of a cluster is reached through fio, and nodes run Strata's own engine"
-        raise UsageError("cannot drive from its node:", ", ".join(library), why, "leave the layer out: --layers")
-    if options.engine not in (AUTO_ENGINE, DEFAULT_ENGINE):
-        why = "nodes run Strata's own engine"
-        raise UsageError("cannot drive layers from their nodes with", options.engine, why, "--engine native")
+def stack_asked(where: Path | Stack, options: Options) -> Stack:
+    """With the layers and the scheduler that are asked for. Raises `UsageError`."""
+    stack = keep_layers(where if isinstance(where, Stack) else read_stack(where), options.layers)
+    if options.nodes is not None:
+        stack = stack.model_copy(update={"scheduler": options.nodes, "scheduler_netns": None})
+    return stack
 
 
 def source_of(where: Path | Stack, options: Options, run_id: str) -> DiagnosisInput:
     """A directory becomes its own local stack; a `.toml` file is read. Writes nothing."""
     if isinstance(where, Stack) or where.suffix == ".toml":
         stack = keep_layers(where if isinstance(where, Stack) else read_stack(where), options.layers)
-        if stack.scheduler is not None:
-            alone = "its layers are driven from their nodes, which measure, diagnose and plan alone can do"
-            raise UsageError("cannot use stack", repr(stack.name), alone, "leave its key scheduler out")
         data_path = data_path_of(stack)
         return DiagnosisInput(stack, survey(data_path.parent, options.load_seconds), data_path)
     if not where.is_dir():
@@ -243,6 +236,7 @@ def resume(run_id: str | None, options: Options, emit: Emit) -> Report:
         with demo_source(scenario(demo)) as source:
             return _carry_out(source, options, emit, run.id, resumed=run)
     if run.plan.stack.scheduler is not None:
+        options = options.model_copy(update={"engine": run.environment.engine["name"]})
         with opened_source(run.plan.stack, options, run.id) as source:
             return _carry_out(source, options, emit, run.id, resumed=run)
     return _carry_out(source_again(run, options), options, emit, run.id, resumed=run)

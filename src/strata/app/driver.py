@@ -44,25 +44,27 @@ def run_sampled(
     """
     interval_s = interval_of(prepared.request.timing)
     sampler = Sampler(sampling.devices, interval_s, paths=sampling.paths, nodes=sampling.nodes, processes=processes)
-    before = _server(sampling)
+    before = server_told(sampling)
     sampler.start()
     try:
         result = run_cell(engine, prepared, lambda i: on_interval(i, sampler.glance()), stop_requested)
     finally:
         counters = sampler.stop()
-    server, under = _grown(before, _server(sampling)), sampling.under
+    server, under = server_times(before, server_told(sampling)), sampling.under
     beside = {"counters": counters, "absent": sampler.absent, "server": server}
     return result, beside | {"devices": under.devices, "carriers": under.carriers}
 
 
-def _server(sampling: SamplingScope) -> dict[str, object] | None:
+def server_told(sampling: SamplingScope) -> dict[str, object] | None:
+    """What the target says whose socket is in ``sampling``; None where there is none, or it says nothing."""
     try:
         return None if sampling.stats is None else ask(sampling.stats, times=True)
     except OSError:
         return None
 
 
-def _grown(before: dict[str, object] | None, after: dict[str, object] | None) -> ServerTimes | None:
+def server_times(before: dict[str, object] | None, after: dict[str, object] | None) -> ServerTimes | None:
+    """Of the requests between two of its answers."""
     if before is None or after is None:
         return None
     found = between(before, after)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from strata import units
-from strata.app.diagnose import DiagnosisInput, data_size, opened_source, size_of, source_again, source_of
+from strata.app.circumstances import told_by
+from strata.app.diagnose import DiagnosisInput, data_size, opened_source, size_of, source_again, source_of, stack_asked
 from strata.app.driver import Driver
 from strata.app.earlier import earlier_noise, earlier_noise_of, noise_place_of
 from strata.app.kept import matrix_result, opened
@@ -38,6 +39,7 @@ from strata.model.analysis import Generator, Remote
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.matrix import BudgetPrediction, Known, MatrixEnd, MatrixResult
+from strata.model.placement import Placement
 from strata.model.plan import Cell, Plan, Step
 from strata.model.progress import Glance, Phase, Progress
 from strata.model.result import CellResult, Interval
@@ -74,17 +76,34 @@ class MatrixSite:
     driver: Driver | None = None
     """What drives the layers where this process does not: their nodes."""
 
+    @property
+    def said(self) -> str | None:
+        """What was left out, and who drives it, in words."""
+        left_out = (f"{layer} left out: {why}" for layer, why in self.dropped.items())
+        return "; ".join((*left_out, *told_by(self.stack))) or None
+
+    def ceilings(self, engine: Engine, workloads: tuple[Workload, ...], placement: Placement | None) -> Generator:
+        """The load generator alone, where it is that drives the layers."""
+        if self.driver is not None:
+            assert isinstance(self.site, Place)
+            return self.site.generator(engine, workloads, GENERATOR_TIMING, placement)[0]
+        return measure_generator(engine, workloads, GENERATOR_TIMING, placement)
+
 
 def plan_site(where: Sequence[str], options: Options, run_id: str) -> tuple[Stack, int]:
     """The stack, and the bytes of a file that would be made (0: none); opens nothing. Several are endpoints.
 
-    Raises `UsageError` for a stack that is driven from its nodes.
+    Of a stack that is driven from its nodes the bytes are a guess: the node of its file says how many once it is
+    asked.
     """
     if is_endpoint(where[0]):
         endpoints = endpoints_of(where)
         new = [e for e in endpoints if e.kind is EndpointKind.FILE and not Path(e.path or "").exists()]
         return stack_of(endpoints), len(new) * (options.size or ENDPOINT_SIZE)
-    source = source_of(Path(where[0]), options, run_id)
+    path = Path(where[0])
+    if path.suffix == ".toml" and (stack := stack_asked(path, options)).scheduler is not None:
+        return stack, options.size or ENDPOINT_SIZE
+    source = source_of(path, options, run_id)
     return source.stack, data_size(source, options)[0]
 
 
@@ -218,9 +237,8 @@ def _carry_out(
     _calm_numbers()
     resumed = asked if isinstance(asked, Run) else None
     grid_workloads = asked.plan.workloads if isinstance(asked, Run) else asked_of(asked, options)[1]
-    ends = [Endpoint.parse(where)] if is_endpoint(where) else []
     with (
-        _engine(options, ends, nodes) as engine,
+        _engine(options, ends_of(where, options, resumed), nodes) as engine,
         stop_on_signals() as stop,
         held(run_id),
         opened(options.store) as store,
@@ -256,12 +274,22 @@ def _carry_out(
             mark=here.mark,
             generator=resumed.generator if resumed else _ceilings(engine, plan, here),
             remotes=here.remotes,
-            message="; ".join(f"{layer} left out: {why}" for layer, why in here.dropped.items()) or None,
+            message=here.said,
             earlier=resumed.earlier if resumed else earlier_noise(store, place, run_id),
             pooled_at=place,
         )
         runner.begin(run, anew=resumed is None)
         return _measured(runner, here.size, store)
+
+
+def ends_of(where: str, options: Options, resumed: Run | None) -> list[Endpoint]:
+    """What the engine has to reach, where it is not said which one: the layers of a stack file, or the endpoint."""
+    if is_endpoint(where):
+        return [Endpoint.parse(where)]
+    if resumed is not None or Path(where).suffix != ".toml":
+        return []
+    stack = stack_asked(Path(where), options)
+    return [stack.endpoint_of(layer) for layer in stack.layers]
 
 
 @contextmanager
@@ -358,11 +386,7 @@ def _end(machine: Matrix, status: RunStatus) -> MatrixEnd:
 def _ceilings(engine: Engine, plan: Plan, here: MatrixSite) -> Generator:
     """The smallest size of each depth and pattern: there the generator counts most, and no larger one is faster."""
     small = min(w.bs for w in plan.workloads)
-    smallest = [w for w in plan.workloads if w.bs == small]
-    if here.driver is not None:
-        assert isinstance(here.site, Place)
-        return here.site.generator(engine, tuple(smallest), GENERATOR_TIMING, plan.placement)[0]
-    return measure_generator(engine, smallest, GENERATOR_TIMING, plan.placement)
+    return here.ceilings(engine, tuple(w for w in plan.workloads if w.bs == small), plan.placement)
 
 
 def _calm_numbers() -> None:

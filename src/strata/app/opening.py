@@ -16,6 +16,7 @@ from strata.errors import SafetyRefusal, UsageError
 from strata.host import registry, testfile
 from strata.host.heldfile import HeldFile
 from strata.host.mark import header_bytes
+from strata.host.proc import usable_cpus
 from strata.host.rawcheck import check_raw_read, open_raw_write
 from strata.model.base import Value
 from strata.model.endpoint import SCHEMES, Endpoint, EndpointKind
@@ -74,6 +75,10 @@ class Targets:
         """As `Target.still_ours`."""
         for target in self.targets:
             target.still_ours()
+
+    def cpus(self, _layer: str) -> tuple[int, ...]:
+        """Those of this process."""
+        return usable_cpus()
 
     def gone(self) -> str | None:
         """What `Target.gone` says of them all; None where every name leads where it led."""

@@ -39,6 +39,7 @@ from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
 from strata.host import testfile
 from strata.host.heldfile import HeldFile
 from strata.host.mark import Mark, header_bytes
+from strata.host.proc import usable_cpus
 from strata.host.rawcheck import check_raw_read
 from strata.model.analysis import Generator, Remote
 from strata.model.endpoint import Endpoint, EndpointKind, address
@@ -329,7 +330,7 @@ class Place:
 
     def cpus(self, _layer: str) -> tuple[int, ...]:
         """Those that the process which drives the layer may use."""
-        return tuple(sorted(os.sched_getaffinity(0)))
+        return usable_cpus()
 
     def generator(
         self, engine: Engine, workloads: tuple[Workload, ...], timing: Timing, placement: Placement | None

@@ -50,6 +50,9 @@ class Site(Protocol):
     def check_still_ours(self, layer: str) -> None:
         """Raises `SafetyRefusal` where what is to be written to is not Strata's own any more."""
 
+    def cpus(self, layer: str) -> tuple[int, ...]:
+        """Those that the process which drives the layer may use."""
+
     def gone(self) -> str | None:
         """In words, when a name does not lead any more to the file that was checked."""
 

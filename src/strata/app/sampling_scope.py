@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
@@ -64,12 +65,17 @@ def sampling_scope_of(
     named = [n for n in stack.nodes if n.netns or n.smb_conf or n.counters]
     # Asking a Samba server takes a program that is started anew: only where the layer's requests pass one.
     over = over_smb(stack, endpoints, layer)
+    server, stats = stack.stats_from(stack.layer(layer), platform.node()) or (None, None)
     there = (
-        ProbedNode(name=n.name, netns=n.netns, ports=ports, smb_conf=n.smb_conf if over else None, url=n.counters)
+        ProbedNode(
+            name=n.name, netns=n.netns, ports=ports, smb_conf=n.smb_conf if over else None, url=n.counters,
+            stats=stats if n == server else None,
+        )
         for n in named
-    )
+    )  # fmt: skip
     found = devices_reached(stack, endpoints)[layer]
-    return replace(found, paths=tuple(paths), nodes=(ProbedNode(ports=ports), *there))
+    here = ProbedNode(ports=ports, stats=stats if server is None else None)
+    return replace(found, paths=tuple(paths), nodes=(here, *there), stats=stats)
 
 
 def over_smb(stack: Stack, endpoints: Mapping[str, Endpoint], layer: str) -> bool:

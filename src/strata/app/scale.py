@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 
 from strata.app.kept import opened, scale_result
 from strata.app.live import recorded
-from strata.app.matrix import GENERATOR_TIMING, MatrixSite, ground_of, plan_site
+from strata.app.matrix import MatrixSite, ends_of, ground_of, plan_site
 from strata.app.naming import is_endpoint
 from strata.app.options import Options
 from strata.app.place import Place
@@ -20,7 +21,8 @@ from strata.app.sampling_scope import SamplingScope, sampling_scope_of, sampling
 from strata.app.scale_plan import at_value, cell_at, check_base, over_targets, scale_plan
 from strata.app.scale_points import Maker, placed_at
 from strata.app.signals import stop_on_signals
-from strata.engine import Engine, Timing, engine_for, measure_generator
+from strata.app.stacks import read_stack
+from strata.engine import Engine, Timing, engine_for
 from strata.errors import RunFailed, Stopped, UsageError
 from strata.host.runlock import held
 from strata.model.endpoint import Endpoint
@@ -40,17 +42,19 @@ def measure_scale(
     *, maker: Maker | None = None, engine: Engine | None = None,
 ) -> ScaleResult:  # fmt: skip
     """Measure it. Every point is in the store before the next begins. ``where``: several are endpoints of one kind that
-    are driven together. ``maker`` makes the points of an axis for which Strata cannot; ``engine`` has the nodes.
+    are driven together. ``maker`` makes the points of an axis for which Strata cannot; ``engine`` has the nodes on
+    which clients run. Those that drive the layers of a stack are named by its file or by the options.
 
     Raises `Stopped` with how to go on; and what the safety gate raises.
     """
     base = over_targets(base, ask.axis, len(where))
     check_base(base, ask)
+    run_id = new_id()
+    stack, size = plan_site(where, options, run_id)
+    _check_driven(stack, ask, where)
     _check_made(ask, where, maker, engine)
     if len(where) > 1:
         ask = ask.model_copy(update={"targets": tuple(where)})
-    run_id = new_id()
-    stack, size = plan_site(where, options, run_id)
     # What cannot be planned is refused before anything is opened or made.
     scale_plan(stack, ask, base, options, run_id, size, writable=destructive is not None)
     return _carry_out(where, ask, base, None, options, emit, run_id, destructive, maker, engine)
@@ -71,6 +75,21 @@ def _check_made(ask: ScaleAsk, where: Sequence[str], maker: Maker | None, engine
         raise UsageError(needs, where[0], "no scheduler is named", "--nodes tls://host:8786")
     if engine is not None and axis not in (Axis.NODES, Axis.CLIENTS):
         raise UsageError("cannot use --nodes with", f"--over {axis.value}", "it is for nodes and clients")
+
+
+def by_nodes(where: str, axis: Axis, nodes: str | None) -> bool:
+    """Whether the layers are driven from their own nodes: those of a stack file that names a scheduler, or is given
+    one that is not what grows. Raises as reading the file does."""
+    if is_endpoint(where) or Path(where).suffix != ".toml":
+        return False
+    return (nodes is not None and axis is not Axis.NODES) or read_stack(Path(where)).scheduler is not None
+
+
+def _check_driven(stack: Stack, ask: ScaleAsk, where: Sequence[str]) -> None:
+    """Raises `UsageError` for an axis that is not there where each layer has its own node."""
+    if stack.scheduler is not None and ask.axis.made is Made.NODES:
+        why, hint = "each of its layers has one node", "name the endpoint of one layer; or --over clients"
+        raise UsageError(f"cannot scale over {ask.axis.value} at", where[0], why, hint)
 
 
 def resume_scale(
@@ -106,7 +125,8 @@ def _carry_out(
     destructive: str | None, maker: Maker | None, asked: Engine | None,
 ) -> ScaleResult:  # fmt: skip
     ends = [Endpoint.parse(one) for one in where] if is_endpoint(where[0]) else []
-    engine = asked or engine_for(options.engine, ends, options.placement)
+    reached = ends or ends_of(where[0], options, resumed)
+    engine = asked or engine_for(options.engine, reached, options.placement)
     identity = engine.identity()
     check_resumable(resumed, identity)
     workloads = tuple(at_value(base, ask.axis, v) for v in ask.values)
@@ -120,7 +140,8 @@ def _carry_out(
         check_layers(resumed, here.dropped)
         pieces = {x.name: here.site.pieces(x.name)[0] for x in here.stack.layers}
         emit = following.enter_context(recorded(run_id, here.stack, emit, survey=here.survey))
-        runner = Runner(here.site, engine, store, _sampling(here, ends), emit, stop)
+        _check_cpus(here, ask)
+        runner = Runner(here.site, engine, store, _sampling(here, ends), emit, stop, here.driver)
         plan = resumed.plan if resumed else None
         if plan is None:
             plan = scale_plan(
@@ -128,16 +149,23 @@ def _carry_out(
             )  # fmt: skip
             plan = _without(plan, refused_cells(engine, workloads, pieces))
         emit(Progress(phase=Phase.GENERATOR, message="measuring the load generator alone"))
-        generator = resumed.generator if resumed else measure_generator(
-            engine, plan.workloads, GENERATOR_TIMING, plan.placement
-        )  # fmt: skip
+        generator = resumed.generator if resumed else here.ceilings(engine, plan.workloads, plan.placement)
         run = run_of(
             plan, identity, options.label, resumed, survey=here.survey, data=here.data, mark=here.mark,
             generator=generator, remotes=here.remotes,
-            message="; ".join(f"{layer} left out: {why}" for layer, why in here.dropped.items()) or None,
+            message=here.said,
         )  # fmt: skip
         runner.begin(run, anew=resumed is None)
         return _measured(runner, base, ask, maker)
+
+
+def _check_cpus(here: MatrixSite, ask: ScaleAsk) -> None:
+    """Raises `UsageError` where the process that drives a layer may use fewer CPUs than there are to be."""
+    for layer in here.stack.layers if ask.axis is Axis.CORES else ():
+        there, most = len(here.site.cpus(layer.name)), max(ask.values)
+        if there < most:
+            why = f"what drives it, {layer.node or 'this machine'}, may use {there} CPUs"
+            raise UsageError(f"cannot scale over {most} cores at", layer.name, why, "--points 1,2")
 
 
 def _sampling(here: MatrixSite, ends: list[Endpoint]) -> Callable[[str], SamplingScope]:
@@ -179,9 +207,8 @@ def _measured(runner: Runner, base: Workload, ask: ScaleAsk, maker: Maker | None
             runner.emit(sweep.told.model_copy(update=rates(interval)))
 
         timing = Timing(ramp_s=sweep.ramp_s(cell), runtime_s=sweep.runtime_s(cell), interval_s=run.plan.interval_s)
-        return runner.measure_cell(
-            step, cell, runner.ready(step, cell, timing, placed_at(cell, run.plan.placement)), hear
-        )
+        placed = placed_at(cell, run.plan.placement, runner.site.cpus(cell.layer))
+        return runner.measure_cell(step, cell, runner.ready(step, cell, timing, placed), hear)
 
     status, said = RunStatus.FAILED, None
     try:

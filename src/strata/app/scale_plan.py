@@ -10,9 +10,10 @@ from pydantic import ValidationError
 from strata import units
 from strata.app.matrix import ENDPOINT_SIZE
 from strata.app.options import Options
-from strata.app.scale_points import WORKLOADS, each_thread, usable
+from strata.app.scale_points import WORKLOADS, each_thread
 from strata.app.until import half_width
 from strata.errors import UsageError, choices
+from strata.host.proc import usable_cpus
 from strata.model.caching import refusal
 from strata.model.endpoint import EndpointKind
 from strata.model.plan import HEAD, Cell, Plan, Step
@@ -44,9 +45,10 @@ ROUNDS_OF_BUDGET = 0.7
 
 def ask_of(
     over: str, points: str | None, budget: str | None, until: str | None, worth: str | None, *, open_loop: bool,
-    what_if: tuple[str, ...], size: int | None, there: int | None = None, make: str = "",
+    what_if: tuple[str, ...], size: int | None, there: int | None = None, make: str = "", driven: bool = False,
 ) -> ScaleAsk:  # fmt: skip
-    """From the user's words; ``size``: of the data, where it was said; ``there``: how many there are of what grows.
+    """From the user's words; ``size``: of the data, where it was said; ``there``: how many there are of what grows;
+    ``driven``: from nodes, whose CPUs are not known before they are asked.
 
     Raises `UsageError`.
     """
@@ -57,7 +59,7 @@ def ask_of(
     for one in what_if:
         _check_what_if(one)
     return ScaleAsk(
-        axis=axis, values=_values(axis, points, size, there), budget_s=budget_s,
+        axis=axis, values=_values(axis, points, size, _there(axis, there, driven=driven)), budget_s=budget_s,
         target=TARGET if until is None else half_width(until), worth=gain_of(worth), open_loop=open_loop and axis.load,
         what_if=what_if, make=make,
     )  # fmt: skip
@@ -103,10 +105,12 @@ def axis_of(over: str) -> Axis:
     return SPELLED.get(word) or next(a for a in Axis if a.value == word)
 
 
+def _there(axis: Axis, there: int | None, *, driven: bool) -> int | None:
+    return len(usable_cpus()) if axis is Axis.CORES and not driven else there
+
+
 def _values(axis: Axis, points: str | None, size: int | None, there: int | None) -> tuple[int, ...]:
     room = (size or ENDPOINT_SIZE) - HEAD
-    if axis is Axis.CORES:
-        there = len(usable())
     if points is None:
         if axis.most is None and there is None and not axis.size:
             raise UsageError("cannot scale over", axis.value, "how many there can be is not known", "--points 1,2,4")

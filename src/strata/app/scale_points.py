@@ -56,10 +56,10 @@ PIECES: Mapping[str, Callable[[Sequence[Piece], int], Sequence[Piece]]] = {
 }
 """What of the targets is driven, and how it is reached."""
 
-PLACEMENTS: Mapping[str, Callable[[int], Placement]] = {
-    Axis.CORES.value: lambda n: Placement(cpus=usable()[:n]),
+PLACEMENTS: Mapping[str, Callable[[Sequence[int], int], Placement]] = {
+    Axis.CORES.value: lambda cpus, n: Placement(cpus=tuple(cpus[:n])),
 }
-"""Where the threads of the load run."""
+"""Where the threads of the load run, of the CPUs that there are."""
 
 
 def pieces_at(cell: Cell, pieces: Sequence[Piece]) -> Sequence[Piece]:
@@ -68,15 +68,10 @@ def pieces_at(cell: Cell, pieces: Sequence[Piece]) -> Sequence[Piece]:
     return PIECES[axis](pieces, value) if axis in PIECES else pieces
 
 
-def placed_at(cell: Cell, placement: Placement | None) -> Placement | None:
-    """Where the load's threads run in this cell."""
+def placed_at(cell: Cell, placement: Placement | None, cpus: Sequence[int]) -> Placement | None:
+    """Where the load's threads run in this cell. ``cpus``: those that the process which drives it may use."""
     axis, value = cell.at or ("", 0)
-    return PLACEMENTS[axis](value) if axis in PLACEMENTS else placement
-
-
-def usable() -> tuple[int, ...]:
-    """The CPUs on which this process may run."""
-    return tuple(sorted(os.sched_getaffinity(0)))
+    return PLACEMENTS[axis](cpus, value) if axis in PLACEMENTS else placement
 
 
 def words_of(command: str, option: str, example: str) -> Sequence[str]:

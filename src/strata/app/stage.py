@@ -137,6 +137,9 @@ class _Sites:
     def check_still_ours(self, layer: str) -> None:
         self.by_layer[layer].check_still_ours(layer)
 
+    def cpus(self, layer: str) -> tuple[int, ...]:
+        return self.by_layer[layer].cpus(layer)
+
     def gone(self) -> str | None:
         """What they say together."""
         return "; ".join(said for one in self.by_layer.values() if (said := one.gone())) or None

@@ -60,7 +60,10 @@ class PointsMade(Bundle):
     target: common.Targets = None
     nodes: Annotated[
         str | None,
-        typer.Option(help="The scheduler whose nodes grow, or on whose nodes the clients run, e.g. tls://host:8786."),
+        typer.Option(
+            help="The scheduler whose nodes grow, on whose nodes the clients run, or which drive the layers of a stack "
+            "file, e.g. tls://host:8786."
+        ),
     ] = None
     make: Annotated[
         str | None,
@@ -140,7 +143,7 @@ def scale(
         raise UsageError("nothing to scale", "", "", "strata scale file:/mnt/new.dat --over iodepth")
     from strata.app.measure import workload_from_words
     from strata.app.naming import understood
-    from strata.app.scale import measure_scale
+    from strata.app.scale import by_nodes, measure_scale
     from strata.app.scale_plan import ask_of, axis_of
     from strata.model.scale import Made
 
@@ -148,19 +151,19 @@ def scale(
     common.check_targets(uris)
     axis = axis_of(swept.over)
     by, most = _maker(axis, uris[0], made)
+    driven = by_nodes(uris[0], axis, made.nodes)
     given = {name: value for name, value in words.given.items() if name != "rw" or value}
     base = workload_from_words(**given, seed=placed.seed)
-    with _engine(made.nodes, placed.engine) as engine:
+    options = _options(placed, kept, output, made.nodes if driven else None)
+    with _engine(None if driven else made.nodes, placed.engine) as engine:
         joined = None if engine is None else engine.identity()["nodes"]
         there = {Made.TARGETS: len(uris), Made.NODES: joined, Made.COMMAND: most}.get(axis.made)
         ask = ask_of(
             swept.over, swept.points, swept.budget, swept.until, swept.worth, open_loop=swept.open_loop, what_if=asked,
-            size=common.size(placed.size), there=there, make="" if by is None else by.command,
+            size=common.size(placed.size), there=there, make="" if by is None else by.command, driven=driven,
         )  # fmt: skip
         with common.display(output.progress) as emit:
-            result = measure_scale(
-                uris, ask, base, _options(placed, kept, output), emit, destructive, maker=by, engine=engine
-            )  # fmt: skip
+            result = measure_scale(uris, ask, base, options, emit, destructive, maker=by, engine=engine)
     publish(result, output)
     return Exit.FINE
 
@@ -206,7 +209,7 @@ def _engine(nodes: str | None, name: str) -> Iterator[Engine | None]:
         yield engine
 
 
-def _options(placed: Filed, kept: Kept, output: Output) -> Options:
+def _options(placed: Filed, kept: Kept, output: Output, nodes: str | None) -> Options:
     from strata.app.options import Options
     from strata.model.placement import parse_placement
 
@@ -214,6 +217,7 @@ def _options(placed: Filed, kept: Kept, output: Output) -> Options:
     return Options(
         size=common.size(placed.size), keep=placed.keep, seed=placed.seed, engine=placed.engine, store=output.store,
         label=kept.label, placement=parse_placement(placed.cpus, placed.numa_node) if pinned else None,
+        nodes=nodes,
     )  # fmt: skip
 
 
@@ -226,9 +230,11 @@ def _resume(run_id: str | None, made: PointsMade, output: Output, destructive: s
     if found.plan.scale is None:
         raise UsageError("cannot resume", found.id, "it is no sweep", f"strata measure --resume {found.id}")
     by, _ = _maker(found.plan.scale.axis, "", made)
-    nodes = made.nodes or found.environment.engine.get("scheduler")
-    with _engine(nodes, found.environment.engine["name"]) as engine, common.display(output.progress) as emit:
-        result = resume_scale(found, Options(store=output.store), emit, destructive, maker=by, engine=engine)
+    nodes, driven = made.nodes, found.plan.stack.scheduler is not None
+    options = Options(store=output.store, nodes=nodes if driven else None)
+    clients_on = None if driven else nodes or found.environment.engine.get("scheduler")
+    with _engine(clients_on, found.environment.engine["name"]) as engine, common.display(output.progress) as emit:
+        result = resume_scale(found, options, emit, destructive, maker=by, engine=engine)
     publish(result, output)
     return Exit.FINE
 

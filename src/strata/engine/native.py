@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,6 +12,7 @@ from strata import _core, units
 from strata.engine.job import build_job
 from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed, UsageError
+from strata.host.proc import usable_cpus
 from strata.host.shutdown import shutdown_requested, waiting
 from strata.model.endpoint import CLUSTER, SCHEMES, Endpoint
 from strata.model.plan import Segment
@@ -177,7 +177,7 @@ def said(error: OSError | ValueError) -> str:
 def hint(error: OSError) -> str:
     """The next step for an errno; empty where there is none to name."""
     if "cannot pin" in str(error.strerror):
-        return f"this process may use CPUs {', '.join(map(str, sorted(os.sched_getaffinity(0))))}"
+        return f"this process may use CPUs {', '.join(map(str, usable_cpus()))}"
     if any(f"{scheme.name}://" in str(error.strerror) for scheme in SCHEMES.values() if not scheme.hint):
         # Its client names the next step itself.
         return ""

@@ -27,6 +27,11 @@ def read_text(path: str | Path) -> str | None:
         return None
 
 
+def usable_cpus() -> tuple[int, ...]:
+    """The CPUs on which this process may run."""
+    return tuple(sorted(os.sched_getaffinity(0)))
+
+
 @dataclass(frozen=True)
 class Sys:
     """The kernel's files below ``root``: ``/`` on a live machine, a recorded tree in a test.

@@ -22,7 +22,7 @@ from strata import parsing
 from strata.errors import PROBLEMS_SHOWN, UsageError
 from strata.model import smb_uri
 from strata.model.base import Value, WithPassword, sparse
-from strata.model.endpoint import Endpoint
+from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.expect import Expect
 from strata.model.toml_words import line_of, outer_line, problems, unknown
 from strata.text import secrets
@@ -69,6 +69,24 @@ def _without_a_secret(url: str | None, info: ValidationInfo) -> str | None:
 
 
 Bare = Annotated[str | None, AfterValidator(_without_a_secret)]
+SOCKET_MOST = 107
+"""Bytes of the path of a unix socket, as Linux takes them."""
+
+
+def _of_a_socket(path: str | None) -> str | None:
+    """The path of a unix socket, from whatever directory it is read."""
+    if path is None:
+        return None
+    if not path.startswith("/"):
+        raise ValueError("the path of a socket begins with /")
+    if not path.isprintable():
+        raise ValueError("the path of a socket has printable characters alone")
+    if len(path.encode()) > SOCKET_MOST:
+        raise ValueError(f"the path of a socket has at most {SOCKET_MOST} bytes")
+    return path
+
+
+Socket = Annotated[str | None, AfterValidator(_of_a_socket)]
 
 
 class Node(Value):
@@ -97,11 +115,15 @@ class Layer(WithPassword):
     that are meant, and ``anchor`` of those that were repeated in every stage. ``set``: what a file does not state.
     Such a layer needs no endpoint.
     A password in ``endpoint`` is taken out of it and kept beside it while this value lives: it is saved nowhere.
+    ``stats``: the statistics socket of the target of Strata's own that serves the layer, on the node ``server``; None:
+    where the layer is driven.
     """
 
     name: Name
     endpoint: str
     node: Name | None = None
+    stats: Socket = sparse(None)
+    server: Name | None = sparse(None)
     on: tuple[Name, ...] = Field(default=(), max_length=LAYERS_MOST)
     against: tuple[Name, ...] = Field(default_factory=lambda given: given.get("on", ()), max_length=LAYERS_MOST)
     expect: Expect = Expect()
@@ -179,6 +201,10 @@ class Stack(Value):
             problems += _below_problems(layer, seen)
             if layer.node is not None and layer.node not in nodes:
                 problems.append(f"layer {layer.name!r} is on node {layer.node!r}, which is not declared")
+            if layer.server is not None and layer.server not in nodes:
+                problems.append(f"the server of layer {layer.name!r} is on {layer.server!r}, which is not declared")
+            if layer.server is not None and layer.stats is None:
+                problems.append(f"layer {layer.name!r} has server, the node of its stats, and no stats")
             seen.add(layer.name)
         if not self.layers:
             problems.append("no layer")
@@ -199,6 +225,16 @@ class Stack(Value):
         """The node that this machine is: the one of its name, else the owner; None where no node says so."""
         names = [n.name for n in self.nodes if n.name == hostname] + [n.name for n in self.nodes if n.owner]
         return next(iter(names), None)
+
+    def stats_from(self, layer: Layer, hostname: str) -> tuple[Node | None, str] | None:
+        """The statistics socket of the layer's server, where the machine of that name reads it, and the node that
+        stands for a namespace of it; None where there is none, or where it is on another machine."""
+        if layer.stats is None:
+            return None
+        node = next((n for n in self.nodes if n.name == layer.server), None)
+        if node is not None and node.netns is not None:
+            return node, layer.stats
+        return (None, layer.stats) if node is None or node.name == self.here(hostname) else None
 
     def endpoint_of(self, layer: Layer) -> Endpoint:
         """The layer's endpoint as its node reaches it. Raises `UsageError`."""
@@ -264,6 +300,7 @@ class Stack(Value):
             found += problems(e, text, cls, _TABLES)
         else:
             found += [p for n, layer in enumerate(stack.layers) if (p := _endpoint_problem(text, n, layer)) is not None]
+            found += [] if found else [p for n, x in enumerate(stack.layers) if (p := _stats_problem(text, n, x))]
             found += [] if (p := _anchor_problem(stack)) is None else [p]
             if not found:
                 return stack
@@ -298,6 +335,7 @@ def _below_problems(layer: Layer, before: Collection[str]) -> Iterator[str]:
                 yield f"layer {layer.name!r} {what} {name!r} twice"
 
 
+_OWN = re.compile(r"nbd://127\.0\.0\.1:0/")
 _OUTER = ("stack", "node", "layer")
 _TABLES = {"": "[stack]", "nodes": "[[node]]", "layers": "[[layer]]"}
 _GUIDE = "to draft one: strata survey PATH --write new.toml; docs/guide/stack-file.md lists every key"
@@ -306,6 +344,16 @@ _GUIDE = "to draft one: strata survey PATH --write new.toml; docs/guide/stack-fi
 def _endpoint_problem(text: str, number: int, layer: Layer) -> str | None:
     line = line_of(text, "[[layer]]", number, "endpoint")
     return _refused(lambda: layer.target, f"[[layer]] {number + 1}, line {line or '?'}: endpoint")
+
+
+def _stats_problem(text: str, number: int, layer: Layer) -> str | None:
+    if layer.stats is None or (layer.target.kind is EndpointKind.NBD and not _OWN.match(layer.endpoint)):
+        return None
+    why = "Strata starts this server itself, and reads its statistics"
+    if layer.target.kind is not EndpointKind.NBD:
+        why = f"only a target of Strata's own tells its statistics (nbd://), and this is {layer.endpoint}"
+    line = line_of(text, "[[layer]]", number, "stats")
+    return f"[[layer]] {number + 1}, line {line or '?'}: stats {layer.stats}: {why}"
 
 
 def _anchor_problem(stack: Stack) -> str | None:

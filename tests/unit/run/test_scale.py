@@ -15,7 +15,7 @@ from tests.unit.analyse.material import engine_result
 from strata.analyse.scaling.result import ROUNDS, counted_rounds, load_of, value_of
 from strata.app.options import Options
 from strata.app.scale_plan import cell_at, check_base, over_targets, scale_plan
-from strata.app.scale_points import HOLE, Maker, pieces_at, placed_at, usable
+from strata.app.scale_points import HOLE, Maker, pieces_at, placed_at
 from strata.engine import Piece
 from strata.errors import RunFailed, UsageError
 from strata.model.endpoint import Endpoint
@@ -195,9 +195,9 @@ def test_connections_grow_beside_a_workload_that_stays_the_same() -> None:
 
 def test_cores_are_those_that_the_threads_of_the_load_run_on() -> None:
     (cell,) = over(Axis.CORES, (1,), "file:/nowhere").cells
-    placed = placed_at(cell, None)
-    assert placed is not None and placed.cpus == usable()[:1]
-    assert placed_at(cell.model_copy(update={"at": None}), None) is None
+    placed = placed_at(cell, None, (2, 5))
+    assert placed is not None and placed.cpus == (2,)
+    assert placed_at(cell.model_copy(update={"at": None}), None, (2, 5)) is None
     with pytest.raises(UsageError, match="do not run on 2 CPUs"):
         over(Axis.CORES, (1, 2), "file:/nowhere")
 

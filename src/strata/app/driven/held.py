@@ -7,7 +7,6 @@ What a run makes on a node lives in `Held`: the place of its layers with the ope
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from strata.app.driven.words import DataThere, FileThere, LayersThere, MeasuredThere, NodeTask, SampledThere
-from strata.app.driver import run_sampled
+from strata.app.driver import run_sampled, server_times, server_told
 from strata.app.noise import with_foreign_io
 from strata.app.place import Place
 from strata.app.sampling_scope import SamplingScope
@@ -24,7 +23,6 @@ from strata.app.trace import traced
 from strata.discover.chain import devices_of
 from strata.discover.survey import survey
 from strata.engine import (
-    DEFAULT_ENGINE,
     Backing,
     Request,
     TargetConfig,
@@ -40,7 +38,7 @@ from strata.errors import RunFailed, SafetyRefusal
 from strata.fleet.node import MESSAGE_MOST, here, tell
 from strata.host import testfile
 from strata.host.mark import read_mark
-from strata.host.proc import Sys, read_text
+from strata.host.proc import Sys, read_text, usable_cpus
 from strata.model.analysis import Generator
 from strata.model.endpoint import Endpoint, EndpointKind, address
 from strata.model.foreign_io import ForeignIo
@@ -70,12 +68,14 @@ class Held:
         """``wanted``: whether somebody still waits for the run."""
         self.task, self.over = task, threading.Event()
         self._wanted, self._stopped, self._busy = wanted, threading.Event(), threading.Lock()
-        self._engine = engine_of(DEFAULT_ENGINE)
+        self._engine = engine_of(task.engine)
         self._place: Place | None = None
         if task.stack is not None:
             self._place = Place(task.stack, Path(task.path), {}, direct=task.direct, writes=task.writes)
         self._processes = Processes(Sys())
         self._sampler: Sampler | None = None
+        self._asked = SamplingScope()
+        self._told: dict[str, object] | None = None
         self._prepared: Prepared | None = None
         self._servers = ExitStack()
 
@@ -93,17 +93,19 @@ class Held:
     # --- the data
 
     def make_file(self, size: int, fs_kind: str, *, keep: bool, expected: str | None, mapped: bool) -> FileThere:
-        """On the node that has it. ``mapped``: some layer is a raw device."""
+        """On the node that has it. ``mapped``: some layer is a raw device. Raises where the engine is not there."""
+        self._engine.identity()
         self.place.prepare_file(size, keep=keep, expected=expected)
         assert self.place.data is not None
         return FileThere(self.place.data, self.place.mark, self.place.map_file(fs_kind) if mapped else None)
 
     def place_layers(self, fs_kind: str, file: FileThere, *, own: bool) -> LayersThere:
         """``own``: the file was made here. Raises as `Place.place_layers`."""
-        cpus, boot = tuple(sorted(os.sched_getaffinity(0))), (read_text(_BOOT) or "").strip()
+        cpus, boot = usable_cpus(), (read_text(_BOOT) or "").strip()
         if self._place is None:
             return LayersThere(boot, cpus, {}, {}, {}, {}, (), {}, {})
         place = self._place
+        self._engine.identity()
         if not own:
             place.take_file(file.data, file.mark, file.extents)
         place.place_layers(fs_kind)
@@ -192,6 +194,7 @@ class Held:
         sampler = Sampler(
             scope.devices, interval_s, probes, paths=scope.paths, nodes=scope.nodes, processes=self._processes
         )
+        self._asked, self._told = scope, server_told(scope)
         self._sampler = sampler.start()
 
     def end_samples(self) -> SampledThere:
@@ -200,7 +203,8 @@ class Held:
         if sampler is None:
             return SampledThere((), ("counters: sampling was not begun",), _epoch_ns())
         series = self._end_sampler()
-        return SampledThere(series, sampler.absent, _epoch_ns())
+        server = None if self._told is None else server_times(self._told, server_told(self._asked))
+        return SampledThere(series, sampler.absent, _epoch_ns(), server)
 
     # --- experiments
 

@@ -24,14 +24,15 @@ LOAD_S = 0.5
 
 @dataclass(frozen=True)
 class Driven:
-    """The nodes of a stack, and what is at the place of its data."""
+    """The nodes of a stack, what is at the place of its data, and the engine that they run."""
 
     group: NodeGroup
     there: DataThere
+    engine: str
 
     def place(self, stack: Stack, data_path: Path, *, run: str, direct: bool, writes: bool) -> Place:
         """Where a run is; nothing is made yet."""
-        return NodesPlace(self.group, stack, data_path, run=run, direct=direct, writes=writes)
+        return NodesPlace(self.group, stack, data_path, run=run, engine=self.engine, direct=direct, writes=writes)
 
     def driver(self, place: Place) -> Driver:
         """The same place carries out what is measured there."""
@@ -55,9 +56,9 @@ def surveyed(stack: Stack) -> list[Survey]:
 
 
 @contextmanager
-def driven(stack: Stack, data_path: Path, load_seconds: float) -> Iterator[Driven]:
+def driven(stack: Stack, data_path: Path, load_seconds: float, engine: str) -> Iterator[Driven]:
     """Connects to the scheduler of the stack. Raises as `Cluster.connect`, and where a node has not joined."""
     assert stack.scheduler is not None
     with Cluster.connect(stack.scheduler, netns=stack.scheduler_netns) as cluster:
         group = NodeGroup(cluster, stack)
-        yield Driven(group, group.data_there(owner_of(stack), str(data_path), load_seconds))
+        yield Driven(group, group.data_there(owner_of(stack), str(data_path), load_seconds), engine)

@@ -50,10 +50,10 @@ class NodesPlace(Place):
     """See above. `prepare` begins the run on all nodes, `close` ends it there."""
 
     def __init__(
-        self, group: NodeGroup, stack: Stack, data_path: Path, *, run: str, direct: bool, writes: bool
+        self, group: NodeGroup, stack: Stack, data_path: Path, *, run: str, engine: str, direct: bool, writes: bool
     ) -> None:
         super().__init__(stack, data_path, {}, direct=direct, writes=writes)
-        self.group, self._run = group, run
+        self.group, self._run, self._engine = group, run, engine
         self._there: dict[str, LayersThere] = {}
         self._of = {layer.name: node_of(layer) for layer in stack.layers}
         self._scopes = Scopes(stack, group.nodes, str(data_path))
@@ -137,6 +137,7 @@ class NodesPlace(Place):
         ended = self.group.each({other: node_call("end_samples") for other in others})
         done: MeasuredThere = raised(given)
         beside = dict(done.beside)
+        beside["absent"] = (*beside["absent"], *self._scopes.unread(layer))
         for other, found in ended.items():
             try:
                 sampled: SampledThere = raised(found)
@@ -146,6 +147,7 @@ class NodesPlace(Place):
                 continue
             beside["counters"] = (*beside["counters"], *shifted(sampled.series, by_ns, other))
             beside["absent"] = (*beside["absent"], *(f"{other}: {why}" for why in sampled.absent))
+            beside["server"] = beside["server"] or sampled.server
         for other in sorted(self.group.lost - {node} - set(others)):
             beside["absent"] = (*beside["absent"], f"counters of {other}: the node is lost")
         return done.result, beside
@@ -235,7 +237,7 @@ class NodesPlace(Place):
                 stack = stack.model_copy(
                     update={"nodes": tuple(n.model_copy(update={"netns": None}) for n in stack.nodes)}
                 )
-        return NodeTask(self._run, stack, str(self.path), self.direct, self.writes)
+        return NodeTask(self._run, stack, str(self.path), self._engine, self.direct, self.writes)
 
     def _together(self) -> None:
         assert self.data is not None

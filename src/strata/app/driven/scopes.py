@@ -43,11 +43,12 @@ class Scopes:
     def own(self, node: str, layer: str) -> SamplingScope:
         """What the node samples that drives the layer."""
         under = self._reached(node)[layer]
-        probed = self._probed(node, layer, stats=self._there[node].stats.get(layer))
+        probed = self._probed(node, layer, drives=True)
         everything = joined(u for at in self._alike(node) for u in self._there[at].under.values())
         return SamplingScope(
-            devices=everything.devices, under=under, paths=self._paths(*self._alike(node)), nodes=probed
-        )
+            devices=everything.devices, under=under, paths=self._paths(*self._alike(node)), nodes=probed,
+            stats=_stats(probed),
+        )  # fmt: skip
 
     def besides(self, node: str, layer: str) -> Iterator[tuple[str, SamplingScope, bool]]:
         """The other nodes, what each samples, and whether of its whole machine."""
@@ -59,7 +60,14 @@ class Scopes:
             devices = joined(self._there[other].under.values()).devices if whole else ()
             probed = self._probed(other, layer)
             paths = self._paths(other) if whole else ()
-            yield other, SamplingScope(devices=devices, paths=paths, nodes=probed), whole
+            yield other, SamplingScope(devices=devices, paths=paths, nodes=probed, stats=_stats(probed)), whole
+
+    def unread(self, layer: str) -> tuple[str, ...]:
+        """In words, where nobody reads the statistics of the layer's server."""
+        server, near = self._stack.layer(layer).server, (n.name for n in self._unjoined() if n.netns)
+        if server is None or server in self._nodes or server in near:
+            return ()
+        return (f"statistics of the server of {layer}: node {server}, on which it is, has not joined",)
 
     def devices(self, node: str) -> tuple[str, ...]:
         """Under every layer that the node drives."""
@@ -81,21 +89,27 @@ class Scopes:
             reach[layer.name] = mine if mine.devices else joined(reach[below] for below in layer.on)
         return reach
 
-    def _probed(self, node: str, layer: str, stats: str | None = None) -> tuple[ProbedNode, ...]:
+    def _probed(self, node: str, layer: str, *, drives: bool = False) -> tuple[ProbedNode, ...]:
         ports = ports_of(self._endpoints.values())
+        server = self._stack.layer(layer)
+        at = {server.server: server.stats}
+        # A server of a run's own is where the layer is driven, and so is one of which nothing else is said.
+        stats = self._there[node].stats.get(layer) or at.get(None) if drives else None
         if node == HERE:
             smb = over_smb(self._stack, self._endpoints, layer)
             rest = (
                 ProbedNode(
-                    name=n.name, netns=n.netns, ports=ports, smb_conf=n.smb_conf if smb else None, url=n.counters
+                    name=n.name, netns=n.netns, ports=ports, smb_conf=n.smb_conf if smb else None, url=n.counters,
+                    stats=at.get(n.name) if n.netns else None,
                 )
                 for n in self._unjoined()
-            )
+            )  # fmt: skip
             own = (ProbedNode(ports=ports, stats=stats),) if HERE in self._of.values() else ()
             return (*own, *rest)
         # A node that is a namespace of its own: whoever listens there serves the path.
         known = next((n for n in self._stack.nodes if n.name == node), Node(name=node))
         conf = known.smb_conf if over_smb(self._stack, self._endpoints, layer) else None
+        stats = stats or at.get(node)
         return (ProbedNode(name=node, netns=known.netns, ports=ports, smb_conf=conf, stats=stats),)
 
     def _unjoined(self) -> list[Node]:
@@ -108,6 +122,11 @@ class Scopes:
         there = self._endpoints.items()
         has = any(self._of[name] in nodes and end.kind is EndpointKind.FILE for name, end in there)
         return (self._path,) if has else ()
+
+
+def _stats(nodes: Sequence[ProbedNode]) -> str | None:
+    """The socket of the layer's server, where one of these reads it."""
+    return next((node.stats for node in nodes if node.stats is not None), None)
 
 
 def shifted(series: Sequence[Series], by_ns: int, node: str) -> tuple[Series, ...]:

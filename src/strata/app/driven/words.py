@@ -12,7 +12,7 @@ from strata.host.mark import Mark
 from strata.model.analysis import Remote
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
-from strata.model.result import EngineResult
+from strata.model.result import EngineResult, ServerTimes
 from strata.model.run import DataSet
 from strata.model.series import Series
 from strata.model.stack import Stack
@@ -21,11 +21,12 @@ from strata.model.survey import Survey
 
 @dataclass(frozen=True)
 class NodeTask:
-    """Its part of a run: the layers that it drives. None: it is only sampled."""
+    """Its part of a run: the layers that it drives. None: it is only sampled. ``engine``: what loads them."""
 
     run: str
     stack: Stack | None
     path: str
+    engine: str
     direct: bool
     writes: bool
 
@@ -75,8 +76,10 @@ class MeasuredThere:
 
 @dataclass(frozen=True)
 class SampledThere:
-    """Counters of a node that was sampled beside another one's measurement."""
+    """Counters of a node that was sampled beside another one's measurement. ``server``: what the target there told of
+    the requests meanwhile, where the layer's is one."""
 
     series: tuple[Series, ...]
     absent: tuple[str, ...]
     epoch_ns: int
+    server: ServerTimes | None = None

@@ -11,10 +11,11 @@ Blind to the kernel's socket buffers: time a request lies there before the targe
 
 from __future__ import annotations
 
-import json
 import socket
+import time
 from typing import Any
 
+from strata import parsing
 from strata.model import histogram
 from strata.model.counters import target
 from strata.probes.port import Probe, ProbeScope, TableProbe, Told
@@ -23,6 +24,8 @@ from strata.units import NS_PER_S
 OF_NODE = True
 
 TIMEOUT_S = 2.0
+ANSWER_MOST = 4 << 20
+"""Bytes: every bucket of three directions takes less than a tenth of it."""
 _FIELDS = (
     ("ops", target.REQUESTS, 1.0),
     ("bytes", target.BYTES, 1.0),
@@ -31,19 +34,38 @@ _FIELDS = (
 
 
 def ask(path: str, *, times: bool = False) -> dict[str, Any]:
-    """The target's answer: sums by direction; with ``times`` also every bucket as ``bins``. Raises `OSError`."""
+    """The target's answer: sums by direction; with ``times`` also every bucket as ``bins``. Raises `OSError`, also
+    where who listens there is no target: a stack file may name any socket."""
+    until, answer = time.monotonic() + TIMEOUT_S, b""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(TIMEOUT_S)
         connection.connect(f"\0{path[1:]}" if path.startswith("@") else path)
         connection.sendall(b"t" if times else b"s")
-        parts = []
         while part := connection.recv(1 << 16):
-            parts.append(part)
+            answer += part
+            if len(answer) > ANSWER_MOST or time.monotonic() > until:
+                raise OSError("no statistics of a target: it goes on and on")
     try:
-        found: dict[str, Any] = json.loads(b"".join(parts))
+        found = parsing.json_of(answer.decode())
     except ValueError as e:
         raise OSError(f"no statistics of a target: {e}") from e
+    if not isinstance(found, dict) or not all(_is_told(found.get(direction)) for direction in target.DIRECTIONS):
+        raise OSError("no statistics of a target: it tells something else")
     return found
+
+
+def _is_told(of: Any) -> bool:
+    """Whether that is what a target tells of a direction."""
+    if not isinstance(of, dict) or not all(_is_count(of.get(field)) for field, _, _ in _FIELDS):
+        return False
+    bins = of.get("bins", [])
+    return isinstance(bins, list) and all(
+        isinstance(one, list) and len(one) == 2 and all(map(_is_count, one)) for one in bins
+    )
+
+
+def _is_count(given: Any) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool) and given >= 0
 
 
 def between(before: dict[str, Any], after: dict[str, Any]) -> dict[str, str]:
