@@ -252,7 +252,7 @@ def compare(
     between_runs: float | None = None,
     anyway: bool = False,
 ) -> ComparedRuns:
-    """Two runs of the store held against each other, cell by cell: ``b`` (the newest) with ``a``.
+    """Two runs of the store compared, cell by cell: ``b`` (the newest) with ``a``.
 
     By ids or their beginnings, or as documents of runs that are in the store. ``margin``: the share of the IOPS up to
     which two cells count as equal; ``between_runs``: what equal runs differ by, learnt from the store where it is not

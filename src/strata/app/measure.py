@@ -1,4 +1,4 @@
-"""One workload against one endpoint, held against the same laws as a whole run, and kept like one: of one cell."""
+"""One workload against one endpoint, checked against the same laws as a whole run, and kept like one: of one cell."""
 
 from __future__ import annotations
 
@@ -322,7 +322,7 @@ def keep_run(report: Report, url: str | None) -> tuple[str | None, str | None]:
 
 
 def _platform(endpoint: Endpoint) -> Survey | None:
-    """What a later comparison is held against: devices, file system, governor. Of a server nobody here can tell."""
+    """What a later comparison is compared with: devices, file system, governor. Of a server nobody here can tell."""
     from strata.discover.survey import survey
 
     if endpoint.kind is not EndpointKind.FILE or endpoint.path is None:

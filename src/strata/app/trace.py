@@ -251,5 +251,5 @@ def traced(
         result = run_cell(engine, prepared, None, stop_requested)
         window.stop()
         figures, told = window.result()
-    # Ramp and drain are in the trace, so they are in the count it is held against.
+    # Ramp and drain are in the trace, so they are in the count it is compared with.
     return tuple(summary_of(d, figures.window_ns / 1e9, told.whole, result.completed) for d in figures.devices)

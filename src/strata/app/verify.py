@@ -1,4 +1,4 @@
-"""Data integrity of one endpoint: written, read back, and held against a journal."""
+"""Data integrity of one endpoint: written, read back, and checked against a journal."""
 
 from __future__ import annotations
 

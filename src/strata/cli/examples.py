@@ -120,7 +120,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "node trust": (
         ("strata node trust node-1 node-2", "certificates for the scheduler, its user and two nodes"),
-        ("strata node trust --revoke node-2", "nobody accepts the certificates of node-2 any more"),
+        ("strata node trust --revoke node-2", "the certificates of node-2 are no longer accepted"),
     ),
     "node serve": (
         ("strata node serve --listen tls://0.0.0.0:8786", "a scheduler for nodes with certificates"),

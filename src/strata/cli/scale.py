@@ -68,20 +68,18 @@ class PointsMade(Bundle):
     make: Annotated[
         str | None,
         typer.Option(
-            help="The command that makes a point of queues, controllers or storage-nodes: {} in it is the number; no "
-            "shell. A stack of the lab needs none."
+            help="Command that sets the number of queues, controllers or storage nodes before a point; {} is replaced "
+            "by the number. Run without a shell. Not needed for a stack of the lab."
         ),
     ] = None
     task: Annotated[
         list[str] | None,
         typer.Option(
-            help="Take the time of a command of yours instead, with few and with many: NAME=COMMAND, {} in it is the "
-            "number; repeatable."
+            help="Time your own command with the smallest and the largest number instead of measuring I/O: "
+            "NAME=COMMAND; {} is replaced by the number; repeatable."
         ),
     ] = None
-    now: Annotated[int | None, typer.Option(help="How many there are now; --make makes as many again at the end.")] = (
-        None
-    )
+    now: Annotated[int | None, typer.Option(help="Present number; --make restores it at the end.")] = None
 
 
 class ReadPoints(Bundle):

@@ -47,7 +47,7 @@ class Written(Bundle):
 
 
 class Journalled(Bundle):
-    """What outlives the run, and what is held against it."""
+    """What outlives the run, and what is compared with it."""
 
     journal: Annotated[
         Path | None, typer.Option(help="Record all writes in this new file, so that an interrupted run can be checked.")

@@ -43,7 +43,9 @@ def watch(
     ] = False,
     every: Annotated[
         str | None,
-        typer.Option(help="Go on until stopped, with a verdict each so often, e.g. 10s; the last 24 hours are kept."),
+        typer.Option(
+            help="Watch until stopped and give a verdict at this interval, e.g. 10s; the last 24 hours are kept."
+        ),
     ] = None,
     around: Annotated[
         str | None, typer.Option(help="Show what --every kept around this time, e.g. 14:05 or 2026-11-25T14:05.")

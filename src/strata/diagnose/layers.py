@@ -136,7 +136,7 @@ def suspected(case: Case) -> tuple[Opinion, ...]:
 
 
 def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[NamedFinding, ...]:
-    """What makes one layer slower than what it is held against, the strongest cause first."""
+    """What makes one layer slower than what it is compared with, the strongest cause first."""
     found: list[NamedFinding] = []
     before: tuple[Opinion, ...] = ()
     whole, rest = pair, between_episodes(pair, own)
@@ -349,7 +349,7 @@ def _gives(case: Case, opinion: Opinion, layer: str, tried: Tried) -> bool:
 
 def _unseen(case: Case, layer: str, keys: frozenset[str]) -> bool:
     """Whether what else would look so was not counted in these cells: of a remote layer the connections and the server
-    (the device lies below the layer that it is held against, too), of another one its own devices."""
+    (the device lies below the layer that it is compared with, too), of another one its own devices."""
     station = case.station(layer)
     cells = [c for c in station.cells if c.workload.key in keys] if station is not None else []
     if station is None or not cells:

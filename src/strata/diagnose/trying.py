@@ -111,7 +111,7 @@ def holds(prediction: Prediction, value: Estimate) -> bool | None:
 
 
 def outcome(tried: Tried, layer: str | None = None, cause: str | None = None) -> Outcome:
-    """What it gave, held against the prediction of this cause at this layer; without one, against the favourite's."""
+    """What it gave, compared with the prediction of this cause at this layer; without one, against the favourite's."""
     experiment = tried.experiment
     mine = _own(experiment, layer, cause) if cause is not None else None
     prediction = mine or experiment.prediction

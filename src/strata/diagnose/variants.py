@@ -40,7 +40,7 @@ SAID = {
 
 @dataclass(frozen=True)
 class Variant:
-    """Another workload than that of ``cell``. ``point``: the same over what the layer is held against, if it is."""
+    """Another workload than that of ``cell``. ``point``: the same over what the layer is compared with, if it is."""
 
     cell: CellSummary
     workload: Workload
@@ -156,7 +156,7 @@ def _rival(point: Point, opinion: Opinion) -> Opinion:
         LimitKind.CAP: point.x,
         LimitKind.DELAY: max(point.added, 1e-9),
     }[shape]
-    # Whose name it has matters little, as long as it is not the one that it is held against.
+    # Whose name it has matters little, as long as it is not the one that it is compared with.
     names = {
         LimitKind.BANDWIDTH: (Cause.WIRE_BANDWIDTH, Cause.BANDWIDTH_CAP),
         LimitKind.CAP: (Cause.IOPS_CAP, Cause.LIMITED_QUEUE),

@@ -1,4 +1,4 @@
-"""Two runs held against each other, as a value."""
+"""Two runs compared, as a value."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class ExplainedRow(Value):
     """One slow row of the finding's layer: measured beside predicted.
 
     ``low..high`` is what the finding predicts of ``metric`` there, null where it says nothing; ``share`` how much of
-    the row's loss it accounts for. ``below`` is what the layer is held against, ``ratio`` the IOPS over its.
+    the row's loss it accounts for. ``below`` is what the layer is compared with, ``ratio`` the IOPS over its.
     """
 
     cell: str

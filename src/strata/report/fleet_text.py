@@ -1,4 +1,4 @@
-"""Hosts held against each other, for the terminal and as Markdown."""
+"""Hosts compared, for the terminal and as Markdown."""
 
 from __future__ import annotations
 

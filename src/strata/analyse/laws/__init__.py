@@ -1,4 +1,4 @@
-"""The laws every result is held against, our own and others' alike: one law, one file, found because it lies here.
+"""The laws every result is checked against, our own and others' alike: one law, one file, found because it lies here.
 
 `check_table` asks them of figures as they were printed, `check_run` of one of our own runs: its figures become a table
 for the same laws, and the laws that need more than figures (series, builds, proofs of identity) see the run itself.
