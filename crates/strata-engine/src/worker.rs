@@ -33,6 +33,13 @@ pub enum BufferFill {
     Reduced(DataReduction),
 }
 
+impl BufferFill {
+    /// What a job asks for.
+    pub fn of(workload: &crate::job::Workload) -> Self {
+        workload.data.map_or(Self::Stamp, Self::Reduced)
+    }
+}
+
 /// What the threads of a run have in common, decided before any of them begins.
 #[derive(Clone, Debug)]
 pub struct Recipe {
