@@ -135,6 +135,7 @@ class Workload(Value):
     fsync: int = sparse(0, **bounds("fsync"))
     fdatasync: int = sparse(0, **bounds("fdatasync"))
     data: WriteData | None = sparse(None)
+    zero_buffers: bool = sparse(False)
     clients: int = sparse(1, **bounds("clients"))
     shares: tuple[Annotated[int, Field(ge=0)], ...] = sparse(())
     deal: Literal["share", "thread", "client"] = sparse("share")
@@ -163,6 +164,10 @@ class Workload(Value):
             found.append("give fsync or fdatasync, not both")
         if (self.fsync or self.fdatasync or self.data is not None) and not self.rw.carries:
             found.append(f"fsync, fdatasync and data apply to writes, and rw={self.rw.value} has none")
+        if self.zero_buffers and not self.rw.carries:
+            found.append(f"zero_buffers applies to writes, and rw={self.rw.value} has none")
+        if self.zero_buffers and self.data is not None and self.data != WriteData():
+            found.append("zero_buffers contradicts a share of data that compresses or repeats")
         if self.shares and not sum(self.shares):
             found.append("at least one target needs a share above 0")
         if self.deal == "thread" and self.threads < len(self.shares):

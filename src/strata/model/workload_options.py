@@ -212,6 +212,10 @@ _ROWS = (
         "refill", Kind.FLAG, BLOCKS, "Generate new data for every write; costs CPU time.", False,
         spelled=("--refill-buffers",), fio="refill_buffers",
     ),
+    WorkloadOption(
+        "zero_buffers", Kind.FLAG, BLOCKS, "Write zeros instead of random data.", False, fio="zero_buffers",
+        field="zero_buffers", engine=True, key="zeros", label="writes zeros", asks="writes of zeros (zero_buffers)",
+    ),
     WorkloadOption("direct", Kind.FLAG, DURABILITY, "O_DIRECT.", True, spelled=(), fio="direct"),
     WorkloadOption(
         "buffered", Kind.FLAG, DURABILITY, "Use the page cache instead of O_DIRECT.", False, means=("direct", False)

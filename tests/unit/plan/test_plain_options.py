@@ -9,7 +9,7 @@ import pytest
 from strata.engine.job import Timing, build_job
 from strata.formats.diskspd import diskspd_words
 from strata.formats.fio import fio_command, job_options
-from strata.formats.fio_job import section_of
+from strata.formats.fio_job import job_of_fio_line, section_of, workloads_of_fio_job
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 from strata.model.workload import Workload
@@ -91,11 +91,21 @@ def test_two_options_that_lack_the_same_are_one_complaint() -> None:
     assert made.complaints == ["flushes between writes (fsync, fdatasync)"]
 
 
+def test_zeros_of_a_fio_command_line_are_read_with_all_that_it_says() -> None:
+    """The lines that Strata writes fill the buffers anew for each write: so do ours."""
+    line = fio_command(FILE, workload_from_words("write", "4k", zero_buffers=True), SEGMENTS, 0, 1)
+    assert line is not None and "--zero_buffers" in line.split() and "--refill_buffers" in line.split()
+    text, complaints, _ = job_of_fio_line(line.split()[1:])
+    [(_, words, more)] = workloads_of_fio_job(text)
+    assert (complaints, more) == ((), []) and workload_from_words(**words).zero_buffers
+
+
 @pytest.mark.parametrize(
     ("words", "key", "label"),
     [
         ({"fsync": 1}, "fsync1", "fsync after each write"),
         ({"fsync": 8}, "fsync8", "fsync after 8 writes"),
+        ({"zero_buffers": True}, "zeros", "writes zeros"),
         ({"misalign": 1536}, "off1536b", "misaligned by 1.50 KiB"),
         ({"blockalign": "8k", "misalign": 512}, "align8k-off512b", "aligned to 8 KiB · misaligned by 512 B"),
         ({"fdatasync": 2, "threads": 3, "range": "1m", "rwmix_run": 4},
