@@ -34,13 +34,15 @@ class Kind:
     pattern: str = ""
     under: tuple[str, ...] = ("src/strata", "crates")
     beside: tuple[str, ...] = ()
-    """Folders that say the name and mean another thing."""
+    """Folders and files that say the name and mean another thing."""
     own: str = ""
     """The one file, where only its own name says it: it is found because it lies there."""
 
 
 KINDS = (
-    Kind("option", r"\bmisalign\b", beside=("src/strata/diagnose",)),
+    # Which words of fio are switches is its grammar, and Strata's own fio has this one turned off for every workload.
+    Kind("option", r"\bzero_buffers\b", beside=("src/strata/formats/fio_job.py", "src/strata/engine/fio/command.py")),
+    Kind("bound", r"\bmisalign\b", beside=("src/strata/diagnose",)),
     Kind(
         "scheme",
         r'EndpointKind\.NFS|\bNFS = "|"nfs"(?!, "nfs4")|nfs://|\bNfs([A-Z]\w+)?\b|\bnfs::|\bnfs_\w+\b',

@@ -25,6 +25,14 @@ _RATES = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": KIB
 _NUMBER = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]*)\s*$")
 
 
+def exact_size(size: int) -> str:
+    """``8k``, ``1536b``: bytes without rounding, for names."""
+    for unit, factor in (("g", GIB), ("m", MIB), ("k", KIB)):
+        if size and size % factor == 0:
+            return f"{size // factor}{unit}"
+    return f"{size}b"
+
+
 def parse_size(text: str | int) -> int:
     """Bytes from ``4096``, ``4k``, ``4KiB``, ``1.5GiB``. Raises `UsageError` on anything else."""
     if isinstance(text, int):

@@ -63,6 +63,7 @@ def test_what_fio_cannot_be_told_is_refused() -> None:
         ("fsync", "write", {"fsync": 3}),
         ("fdatasync", "write", {"fdatasync": 3}),
         ("data", "write", {"compress_percent": 50}),
+        ("zero_buffers", "write", {"zero_buffers": True}),
         ("limits", "randread", {"limit_iops": 2000}),
         ("shares", "randread", {"shares": (1, 1)}),
     ],

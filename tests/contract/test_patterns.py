@@ -55,6 +55,7 @@ PATTERNS: dict[str, tuple[str, dict[str, Any]]] = {
     "fdatasync": ("randrw", {"fdatasync": 1}),
     "shrinkable data": ("write", {"compress_percent": 50, "dedupe_percent": 30}),
     "refilled data": ("randwrite", {"refill": True}),
+    "zeros": ("randrw", {"zero_buffers": True}),
     "a ceiling": ("randread", {"limit_iops": 2000}),
     "a ceiling in bytes": ("randread", {"limit_bytes": "8m"}),
     "thinking": ("randread", {"thinktime": "1ms", "thinktime_blocks": 4}),
@@ -156,6 +157,29 @@ def test_data_shrinks_as_asked(own: Path, block: int, compress: int, dedupe: int
     assert repeated == pytest.approx(dedupe / 100, abs=5 * (dedupe / 100 * (1 - dedupe / 100) / len(pieces)) ** 0.5)
 
 
+@pytest.mark.parametrize("zeros", [True, False])
+def test_writes_of_zeros_write_nothing_else_also_where_a_read_filled_the_buffer(own: Path, zeros: bool) -> None:
+    def contents() -> bytes:
+        with own.open("rb") as f:
+            f.seek(HEAD)
+            return f.read()
+
+    def carry_out(rw: str, zero_buffers: bool = zeros) -> EngineResult:
+        asked = workload_from_words(rw, "64k", iodepth=4, direct=False, zero_buffers=zero_buffers)
+        return run(own, asked, Timing(ramp_s=0, runtime_s=30, interval_s=1), stop_after={"ios": 4 * SIZE // 65536})
+
+    carry_out("write", zero_buffers=False)
+    before = contents()
+    done = carry_out("randrw")
+    after = contents()
+    places = [slice(at, at + 65536) for at in range(0, len(before), 65536)]
+    empty = [not any(after[place]) for place in places if after[place] != before[place]]
+    assert done.read.ops and done.write.ops
+    assert empty and set(empty) == {zeros}
+    carry_out("write")
+    assert any(contents()) != zeros
+
+
 def test_a_stall_of_a_second_is_in_the_p99_of_an_open_loop_and_not_of_a_closed_one(tmp_path: Path) -> None:
     asked = {
         "open": workload_from_words("randread", rate_iops=200),
@@ -238,6 +262,21 @@ def test_fio_takes_every_command_line_that_is_written_for_it(own: Path) -> None:
         done = subprocess.run([*words, "--parse-only"], capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 0, (name, done.stdout, done.stderr)
     assert set(PATTERNS) - set(written) == {"interlocked", "runs"}
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("zeros", [True, False])
+def test_fio_that_is_told_of_zeros_writes_them(tmp_path: Path, zeros: bool) -> None:
+    path = tmp_path / "a.dat"
+    path.write_bytes(b"x" * MIB)
+    asked = workload_from_words("write", "64k", direct=False, zero_buffers=zeros)
+    segments = (Segment(start=0, length=MIB, target=0),)
+    command = fio_command(Endpoint.parse(f"file:{path}"), asked, segments, 0, 0.5)
+    assert command is not None
+    words = [w for w in shlex.split(command) if w not in ("--ioengine=io_uring", "--time_based")]
+    subprocess.run([*words, "--ioengine=psync"], capture_output=True, check=True, timeout=60)
+    assert b"x" * 512 not in path.read_bytes()
+    assert any(path.read_bytes()) != zeros
 
 
 def test_wrong_words_are_told_all_at_once() -> None:

@@ -94,7 +94,7 @@ VALUES = {
 WRITES, MIXED, SEQUENTIAL = ("--rw", "randwrite"), ("--rw", "randrw"), ("--rw", "read")
 BESIDE = {
     "rwmixread": MIXED, "rwmix_run": MIXED, "fsync": WRITES, "fdatasync": WRITES, "dsync": WRITES, "sync": WRITES,
-    "buffer_compress_percentage": WRITES, "dedupe_percentage": WRITES, "refill_buffers": WRITES,
+    "buffer_compress_percentage": WRITES, "dedupe_percentage": WRITES, "refill_buffers": WRITES, "zero_buffers": WRITES,
     "interlocked": SEQUENTIAL, "stride": SEQUENTIAL, "offset_increment": SEQUENTIAL,
     "rate_process": ("--rate-iops", "100"), "rate_burst": ("--rate-iops", "100"),
     "thinktime_blocks": ("--thinktime", "5ms"), "until_percentile": ("--until", "2%"), "until_min": ("--until", "2%"),

@@ -40,11 +40,12 @@ STEPS = {
     "A workload option": {
         "src/strata/model/workload_options.py": '"misalign"', "src/strata/cli/bundles.py": "class _Words",
         "src/strata/cli/help.py": "OPTIONS", "src/strata/cli/measure.py": "workload_from_words(",
-        "src/strata/plan/words.py": '"misalign"', "src/strata/model/workload.py": "misalign:",
-        "src/strata/engine/job.py": '"misalign"', "src/strata/engine/native.py": "_core",
+        "src/strata/plan/words.py": "PLAIN", "src/strata/plan/profiles/emit.py": "asked()",
+        "src/strata/model/workload.py": "misalign:",
+        "src/strata/engine/job.py": "PLAIN", "src/strata/engine/native.py": "_core",
         "crates/strata-engine/src/job.rs": "misalign", "crates/strata-engine/src/validate/access.rs": "misalign",
         "crates/strata-engine/src/job_pattern.rs": "Cut {", "crates/strata-pattern/src/blocks.rs": "shift",
-        "src/strata/formats/fio.py": "misalign",
+        "src/strata/formats/fio.py": "misalign", "src/strata/formats/diskspd.py": "row.asks",
     },
     "A counter": {
         "src/strata/model/counters/tcp.py": "RESENT =", "src/strata/probes/tcp/__init__.py": "Column(tcp.RESENT)",

@@ -225,6 +225,9 @@ pub struct Workload {
     pub fdatasync: u32,
     /// What written data is like; without it incompressible, in the cheapest way.
     pub data: Option<DataReduction>,
+    /// Written data is zeros, whatever `data` says.
+    #[serde(default)]
+    pub zero_buffers: bool,
     /// How I/Os are distributed over several targets.
     #[serde(default)]
     pub deal: Distribution,

@@ -58,7 +58,7 @@ fn recipe(job: &Job) -> Result<Recipe> {
         interval_ns: job.interval_ns,
         stop_on_error: job.on_error == OnError::Stop,
         pin: place::of(job)?,
-        fill_buffer: w.data.map_or(BufferFill::Stamp, BufferFill::Reduced),
+        fill_buffer: BufferFill::of(w),
         drain_ns: job.drain_ns,
         start_at_ns: job.start_at_ns,
         lease_ns: job.lease_ns,

@@ -31,6 +31,15 @@ pub enum BufferFill {
     Refill,
     /// As the job says.
     Reduced(DataReduction),
+    /// Zeros. A slot's buffer also takes what is read, so they are made for each write.
+    Zeros,
+}
+
+impl BufferFill {
+    /// What a job asks for.
+    pub fn of(workload: &crate::job::Workload) -> Self {
+        if workload.zero_buffers { Self::Zeros } else { workload.data.map_or(Self::Stamp, Self::Reduced) }
+    }
 }
 
 /// What the threads of a run have in common, decided before any of them begins.
@@ -304,8 +313,7 @@ fn load<Q: Queue, C: Clock, P: Pace>(
         access,
         fill_buffer: |buffer: &mut [u8]| match fill_buffer {
             BufferFill::Stamp => stamper.stamp(buffer),
-            BufferFill::Refill => fill_incompressible(buffer, &mut rng),
-            BufferFill::Reduced(_) => generator.make(buffer),
+            other => make_anew(other, buffer, &mut rng, &mut generator),
         },
         slot_table: control.slot_table(thread),
         recorder: &mut recorder,
@@ -317,6 +325,16 @@ fn load<Q: Queue, C: Clock, P: Pace>(
     let Recorder { lanes, lag, .. } = recorder;
     let (pinned, placement) = (recipe.pin.as_ref().map(|p| p.of(thread).to_vec()), Placement::in_force());
     Report { thread, tally, stuck, lanes: lanes.into(), lag, usage: meter.used, pinned, placement, transport }
+}
+
+/// All data of a buffer, for every way but stamps. Apart, so that one more way costs those nothing.
+#[inline(never)]
+fn make_anew(how: BufferFill, buffer: &mut [u8], rng: &mut Rng, generator: &mut DataGenerator) {
+    match how {
+        BufferFill::Zeros => buffer.fill(0),
+        BufferFill::Reduced(_) => generator.make(buffer),
+        BufferFill::Refill | BufferFill::Stamp => fill_incompressible(buffer, rng),
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.placement import Placement
 from strata.model.plan import Segment
 from strata.model.workload import ClosedLoop, OpenLoop, Workload
+from strata.model.workload_options import PLAIN
 
 
 class Timing(Value):
@@ -98,18 +99,12 @@ def _pattern(workload: Workload) -> dict[str, Any]:
         "rw": workload.rw.value,
         "bs": workload.bs,
         "rwmixread": 50 if workload.rwmixread is None else workload.rwmixread,
-        "rwmix_run": workload.rwmix_run,
         "order": None if workload.order is None else workload.order.model_dump(),
         "bssplit": split,
-        "align": workload.align,
-        "misalign": workload.misalign,
         "range": None if workload.range is None else workload.range.model_dump(),
-        "fsync": workload.fsync,
-        "fdatasync": workload.fdatasync,
         "data": None if workload.data is None else workload.data.model_dump(),
-        "deal": workload.deal,
     }
-    return found
+    return found | {name: getattr(workload, name) for name, row in PLAIN.items() if row.engine}
 
 
 def _arrival(workload: Workload) -> dict[str, Any]:
@@ -119,7 +114,7 @@ def _arrival(workload: Workload) -> dict[str, Any]:
         rate = {"iops": arrival.iops, "process": arrival.process, "burst": arrival.burst}
     elif isinstance(arrival, ClosedLoop) and arrival.limits is not None:
         limits = arrival.limits.model_dump()
-    return {"iodepth": arrival.iodepth, "threads": workload.threads, "rate_iops": rate, "limits": limits}
+    return {"iodepth": arrival.iodepth, "rate_iops": rate, "limits": limits}
 
 
 def local_target(endpoint: Endpoint) -> dict[str, Any]:

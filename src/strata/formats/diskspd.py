@@ -69,16 +69,13 @@ def diskspd_words(workload: Workload, size: int) -> DiskspdWords:
     if workload.rw.writes:
         _data(workload, made)
     made.words.append(f"-z{workload.seed}")
-    made.complaints += [why for why, there in _UNSAID.items() if there(workload)]
+    lacks = (row.asks or row.name for row, _ in workload.asked() if row.key and not row.diskspd)
+    made.complaints += [*dict.fromkeys(lacks), *(why for why, there in _UNSAID.items() if there(workload))]
     return made
 
 
 _UNSAID: dict[str, Callable[[Workload], bool]] = {
-    "several clients (clients)": lambda w: w.clients > 1,
     "several block sizes (bssplit)": lambda w: w.bssplit is not None,
-    "runs of one direction (rwmix_run)": lambda w: w.rwmix_run > 1,
-    "misaligned I/O (misalign)": lambda w: bool(w.misalign),
-    "flushes between writes (fsync, fdatasync)": lambda w: w.flushes,
     "several targets with shares": lambda w: bool(w.shares),
     "a cold or warm page cache (cache)": lambda w: w.cache is not Cache.AS_FOUND,
 }

@@ -15,6 +15,10 @@ from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.fio_words import entering, escaped, grid, plain_uri, rates_of
 from strata.model.plan import Segment, clipped
 from strata.model.workload import Cache, ClosedLoop, OpenLoop, Sync, Workload
+from strata.model.workload_options import BLOCKS, DURABILITY, PACE, PATTERN, Kind
+
+_ALWAYS = frozenset({"numjobs"})
+"""Said whatever the value is."""
 
 
 def fio_command(
@@ -42,6 +46,7 @@ def fio_options(
         *pattern,
         f"--iodepth={workload.arrival.iodepth}",
         f"--numjobs={workload.threads}",
+        *_plain(workload, PATTERN),
         "--thread",
         "--group_reporting",
         *_place(workload, segments),
@@ -92,12 +97,8 @@ def job_options(
 def _pattern(workload: Workload, segments: Sequence[Segment]) -> list[str] | None:
     """Direction, order and sizes; None where fio has no words for them."""
     order, rw = workload.order, workload.rw.value
-    beyond = (
-        workload.rwmix_run > 1
-        or bool(workload.shares)
-        or workload.clients > 1
-        or (isinstance(order, Zipf) and order.theta == 1)
-    )
+    beyond = any(row.fio is None for row, _ in workload.asked())
+    beyond = beyond or bool(workload.shares) or (isinstance(order, Zipf) and order.theta == 1)
     beyond = beyond or (isinstance(order, Interlocked) and workload.threads > 1)
     beyond = beyond or (isinstance(workload.arrival, OpenLoop) and workload.arrival.burst > 1)
     if beyond or not workload.rw.fio:
@@ -121,9 +122,13 @@ def _pattern(workload: Workload, segments: Sequence[Segment]) -> list[str] | Non
         if zones is None:
             return None
         words.append(f"--random_distribution={zones}")
-    if workload.align is not None:
-        words.append(f"--blockalign={workload.align}")
-    return words
+    return words + _plain(workload, BLOCKS)
+
+
+def _plain(workload: Workload, *groups: str) -> list[str]:
+    """The options of these groups that have a word of fio to themselves. What makes no other workload is left out."""
+    rows = [(row, value) for row, value in workload.asked(*groups) if row.key and row.fio and row.fio not in _ALWAYS]
+    return [f"--{row.fio}" + ("" if row.kind is Kind.FLAG else f"={value}") for row, value in rows]
 
 
 def _zones(order: Zones, room: int) -> str | None:
@@ -173,7 +178,7 @@ def _place(workload: Workload, segments: Sequence[Segment]) -> list[str]:
 
 
 def _data(workload: Workload) -> list[str]:
-    words = [f"--{name}={n}" for name, n in (("fsync", workload.fsync), ("fdatasync", workload.fdatasync)) if n]
+    words = _plain(workload, PACE, DURABILITY)
     if workload.data is not None:
         shares = (
             ("buffer_compress_percentage", workload.data.compress_percent),

@@ -158,6 +158,13 @@ def _whole(text: str) -> int:
     return whole(text)
 
 
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("is not a number") from None
+
+
 def _rates(text: str) -> tuple[int, ...]:
     """Of reads, writes and trims, where they are told apart."""
     return tuple(map(_whole, text.split(",", 2)))
@@ -221,7 +228,9 @@ def _word(name: str, read: Callable[[str], Any]) -> Taker:
     return take
 
 
-_READ = {Kind.COUNT: _whole, Kind.SIZE: _size, Kind.FLAG: _flag}
+_READ: dict[Kind, Callable[[str], Any]] = {
+    Kind.COUNT: _whole, Kind.SIZE: _size, Kind.FLAG: _flag, Kind.NUMBER: _number, Kind.WORD: str,
+}  # fmt: skip
 _KNOWN: dict[str, Taker] = {row.fio: _word(row.name, _READ[row.kind]) for row in OPTIONS.values() if row.fio} | {
     "rw": _rw,
     "bs": _bs,

@@ -15,14 +15,6 @@ from strata.model.base import Value
 from strata.model.workload_options import bounds
 
 
-def exact(size: int) -> str:
-    """``8k``, ``1536b``: bytes without rounding."""
-    for unit, factor in (("g", units.GIB), ("m", units.MIB), ("k", units.KIB)):
-        if size and size % factor == 0:
-            return f"{size // factor}{unit}"
-    return f"{size}b"
-
-
 class Part(Value):
     """A part of what a workload asks, as its key and a person have it."""
 
@@ -54,7 +46,7 @@ class Strided(Part):
     @property
     def key(self) -> str:
         parts = [("stride", self.stride), ("apart", self.thread_offset)]
-        return "-".join(f"{name}{exact(size)}" for name, size in parts if size is not None)
+        return "-".join(f"{name}{units.exact_size(size)}" for name, size in parts if size is not None)
 
     @property
     def words(self) -> str:
@@ -124,7 +116,9 @@ class Zones(Part):
 
     @property
     def key(self) -> str:
-        spans = [f"{z.range_percent:.12g}" if z.range_bytes is None else exact(z.range_bytes) for z in self.zones]
+        spans = [
+            f"{z.range_percent:.12g}" if z.range_bytes is None else units.exact_size(z.range_bytes) for z in self.zones
+        ]
         return "zones" + "_".join(f"{z.access_percent:.12g}in{s}" for z, s in zip(self.zones, spans, strict=True))
 
     @property
@@ -158,7 +152,9 @@ class BsSplit(Part):
     @property
     def key(self) -> str:
         sides = (s for s in (self.read, self.write) if s)
-        return "split" + "+".join("_".join(f"{exact(s.bs)}x{s.weight}" for s in side) for side, _ in groupby(sides))
+        return "split" + "+".join(
+            "_".join(f"{units.exact_size(s.bs)}x{s.weight}" for s in side) for side, _ in groupby(sides)
+        )
 
     @property
     def words(self) -> str:
@@ -191,7 +187,9 @@ class ByteRange(Part):
 
     @property
     def key(self) -> str:
-        return f"from{exact(self.start)}" + ("" if self.length is None else f"for{exact(self.length)}")
+        return f"from{units.exact_size(self.start)}" + (
+            "" if self.length is None else f"for{units.exact_size(self.length)}"
+        )
 
     @property
     def words(self) -> str:

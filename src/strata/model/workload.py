@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from strata import units
-from strata.model.access import SEQUENTIAL, BsSplit, ByteRange, Once, Order, Strided, WriteData, exact
+from strata.model.access import SEQUENTIAL, BsSplit, ByteRange, Once, Order, Strided, WriteData
 from strata.model.base import Value, sparse
 from strata.model.rw import Rw
-from strata.model.workload_options import bounds
+from strata.model.workload_options import BLOCKS, DURABILITY, PACE, PATTERN, PLAIN, WorkloadOption, bounds
 
 
 class Sync(StrEnum):
@@ -134,6 +135,7 @@ class Workload(Value):
     fsync: int = sparse(0, **bounds("fsync"))
     fdatasync: int = sparse(0, **bounds("fdatasync"))
     data: WriteData | None = sparse(None)
+    zero_buffers: bool = sparse(False)
     clients: int = sparse(1, **bounds("clients"))
     shares: tuple[Annotated[int, Field(ge=0)], ...] = sparse(())
     deal: Literal["share", "thread", "client"] = sparse("share")
@@ -162,6 +164,10 @@ class Workload(Value):
             found.append("give fsync or fdatasync, not both")
         if (self.fsync or self.fdatasync or self.data is not None) and not self.rw.carries:
             found.append(f"fsync, fdatasync and data apply to writes, and rw={self.rw.value} has none")
+        if self.zero_buffers and not self.rw.carries:
+            found.append(f"zero_buffers applies to writes, and rw={self.rw.value} has none")
+        if self.zero_buffers and self.data is not None and self.data != WriteData():
+            found.append("zero_buffers contradicts a share of data that compresses or repeats")
         if self.shares and not sum(self.shares):
             found.append("at least one target needs a share above 0")
         if self.deal == "thread" and self.threads < len(self.shares):
@@ -244,6 +250,14 @@ class Workload(Value):
             split = split.model_copy(update=sides)
         return self.model_copy(update={"bs": round(self.bs * factor), "bssplit": split})
 
+    def asked(self, *groups: str) -> Iterator[tuple[WorkloadOption, Any]]:
+        """The options with a field of their own (of these groups, or of all) that ask for something, and the values."""
+        fields = type(self).model_fields
+        for name, row in PLAIN.items():
+            value = getattr(self, name)
+            if value != fields[name].default and (row.group in groups or not groups):
+                yield row, value
+
     @property
     def pattern(self) -> str:
         """``random read`` · ``random 70/30`` · ``sequential write``, and the order where it is a special one."""
@@ -283,10 +297,7 @@ class Workload(Value):
         """Key and words of all that it asks beside its pattern; empty where only the other one tells it."""
         size = units.size(self.bs)
         found = [(size.replace(" ", ""), size if self.bssplit is None else self.bssplit.words), *self._pace()]
-        if self.threads > 1:
-            found.append((f"t{self.threads}", f"{self.threads} threads"))
-        if self.clients > 1:
-            found.append((f"c{self.clients}", f"{self.clients} clients"))
+        found += self._named(PACE, PATTERN)
         if not self.direct:
             found.append(("buffered", "buffered"))
         if self.cache is not Cache.AS_FOUND:
@@ -296,8 +307,11 @@ class Workload(Value):
             found.append((self.sync.value, how))
         # These are words of the pattern, or of the size.
         found += [(part.key, "") for part in (self.order, self.bssplit) if part is not None]
-        found += [(f"run{self.rwmix_run}", "")] * (self.rwmix_run > 1)
         return found + self._special()
+
+    def _named(self, *groups: str) -> list[tuple[str, str]]:
+        """Key and words of the options of these groups that have a field of their own."""
+        return [row.named(value) for row, value in self.asked(*groups) if row.key]
 
     def _pace(self) -> list[tuple[str, str]]:
         arrival = self.arrival
@@ -309,16 +323,10 @@ class Workload(Value):
 
     def _special(self) -> list[tuple[str, str]]:
         """Key and words of what few workloads ask for."""
-        found = []
-        if self.align is not None:
-            found.append((f"align{exact(self.align)}", f"aligned to {units.size(self.align)}"))
-        if self.misalign:
-            found.append((f"off{exact(self.misalign)}", f"misaligned by {units.size(self.misalign)}"))
+        found = self._named(BLOCKS)
         if self.range is not None:
             found.append((self.range.key, self.range.words))
-        for name, every in (("fsync", self.fsync), ("fdatasync", self.fdatasync)):
-            if every:
-                found.append((f"{name}{every}", f"{name} after {'each write' if every == 1 else f'{every} writes'}"))
+        found += self._named(DURABILITY)
         if self.data is not None:
             found.append((self.data.key, self.data.words))
         if self.shares:

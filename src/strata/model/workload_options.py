@@ -2,8 +2,10 @@
 
 From this table come the command line, the keys of a profile, the reading of fio's job files, the bounds of `Workload`
 and those that the engine and ``strata verify`` check: `crates/strata-io/src/bounds.rs` is written by
-``python -m strata.model.workload_options``. The table is loaded for every ``--help``, and so imports nothing that takes
-time.
+``python -m strata.model.workload_options``. Of an option that has a field of `Workload` to itself (`PLAIN`) the rest
+comes from it too: the way from the words to the field and back, the job, the part of the key and of the label, fio's
+word in both directions, and what diskspd is said to lack. The table is loaded for every ``--help``, and so imports
+nothing that takes time.
 """
 
 from __future__ import annotations
@@ -39,9 +41,15 @@ class WorkloadOption:
 
     ``name``: the key in a profile. ``spelled``: how the command line says it, `--name` by default; empty: not there.
     ``low``, ``high``: bounds, both included; of a `Kind.NUMBER` ``low`` itself is left out. ``choices``: of a word,
-    where it is one of few. ``fio``: the word of a fio job that has the same meaning; None: it has none, or it is read
-    together with others. ``means``: a flag that is short for another option's value. ``needs``: another option that has
-    to be there; ``apart``: one that must not.
+    where it is one of few. ``fio``: the word of a fio job that has the same meaning; empty: the words of others say it
+    too; None: it has none, or it is read together with others. ``means``: a flag that is short for another option's
+    value. ``needs``: another option that has to be there; ``apart``: one that must not.
+
+    ``field``: that of `Workload` which holds the value as it is; None: it is put together with others there.
+    ``engine``: the engine's job has it, under the name of the field. ``key``, ``label``: its part of a workload's name
+    and of what people read, where it asks for something, with the value for ``{}`` (``label_of_one``: of the value 1);
+    without a key it makes no other workload. ``diskspd``: its command line says it; where it does not, ``asks`` is what
+    it lacks.
     """
 
     name: str
@@ -57,6 +65,13 @@ class WorkloadOption:
     means: tuple[str, Any] | None = None
     needs: str | None = None
     apart: str | None = None
+    field: str | None = None
+    engine: bool = False
+    key: str = ""
+    label: str = ""
+    label_of_one: str = ""
+    diskspd: bool = False
+    asks: str = ""
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -82,6 +97,12 @@ class WorkloadOption:
         least = "gt" if self.kind is Kind.NUMBER else "ge"
         return {key: bound for key, bound in ((least, self.low), ("le", self.high)) if bound is not None}
 
+    def named(self, value: Any) -> tuple[str, str]:
+        """The parts of a workload's key and label that tell this value."""
+        exactly, said = (units.exact_size(value), units.size(value)) if self.kind is Kind.SIZE else (value, value)
+        label = self.label_of_one if self.label_of_one and value == 1 else self.label
+        return self.key.format(exactly), label.format(said)
+
     def holds(self, value: float) -> bool:
         """Whether it is within the bounds."""
         low, high = -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
@@ -90,6 +111,7 @@ class WorkloadOption:
 
 
 _CLOSED, _OPEN = "Closed loop: ", "Open loop: "
+_FLUSHES = "flushes between writes (fsync, fdatasync)"
 _ROWS = (
     WorkloadOption("rw", Kind.WORD, PATTERN, Rw.help()),
     WorkloadOption("bs", Kind.SIZE, PATTERN, "Block size of each I/O, e.g. 4k.", "4k", low=512, high=64 * units.MIB),
@@ -100,13 +122,13 @@ _ROWS = (
     ),
     WorkloadOption(
         "threads", Kind.COUNT, PATTERN, "Number of threads.", 1, low=1, high=256, spelled=("--numjobs", "--threads"),
-        fio="numjobs",
+        fio="numjobs", field="threads", engine=True, key="t{}", label="{} threads", diskspd=True,
     ),
     WorkloadOption(
         "clients", Kind.COUNT, PATTERN,
         "Number of clients: processes that start at the same instant, each with --numjobs threads and its own part of "
         "the data.",
-        1, low=1, high=1024,
+        1, low=1, high=1024, field="clients", key="c{}", label="{} clients", asks="several clients (clients)",
     ),
     WorkloadOption(
         "rwmixread", Kind.COUNT, PATTERN, "Percentage of reads, for rw and randrw (default 50).", low=0, high=100,
@@ -162,14 +184,16 @@ _ROWS = (
     ),
     WorkloadOption(
         "rwmix_run", Kind.COUNT, BLOCKS, "Mixed workloads: number of consecutive I/Os of a thread in one direction.", 1,
-        low=1,
+        low=1, field="rwmix_run", engine=True, key="run{}", asks="runs of one direction (rwmix_run)",
     ),
     WorkloadOption(
         "blockalign", Kind.SIZE, BLOCKS, "Alignment of the start of each I/O, e.g. 64k (default: the block size).",
-        low=1, high=units.GIB, fio="blockalign",
+        low=1, high=units.GIB, fio="blockalign", field="align", engine=True, key="align{}", label="aligned to {}",
+        diskspd=True,
     ),
     WorkloadOption(
-        "misalign", Kind.SIZE, BLOCKS, "Offset added to each aligned start, in bytes.", low=0, high=units.GIB
+        "misalign", Kind.SIZE, BLOCKS, "Offset added to each aligned start, in bytes.", low=0, high=units.GIB,
+        fio="", field="misalign", engine=True, key="off{}", label="misaligned by {}", asks="misaligned I/O (misalign)",
     ),
     WorkloadOption(
         "range", Kind.WORD, BLOCKS, "Use only this part of the data: START or START:LENGTH, e.g. 1g:512m.",
@@ -187,6 +211,10 @@ _ROWS = (
     WorkloadOption(
         "refill", Kind.FLAG, BLOCKS, "Generate new data for every write; costs CPU time.", False,
         spelled=("--refill-buffers",), fio="refill_buffers",
+    ),
+    WorkloadOption(
+        "zero_buffers", Kind.FLAG, BLOCKS, "Write zeros instead of random data.", False, fio="zero_buffers",
+        field="zero_buffers", engine=True, key="zeros", label="writes zeros", asks="writes of zeros (zero_buffers)",
     ),
     WorkloadOption("direct", Kind.FLAG, DURABILITY, "O_DIRECT.", True, spelled=(), fio="direct"),
     WorkloadOption(
@@ -207,18 +235,27 @@ _ROWS = (
     ),
     WorkloadOption(
         "fsync", Kind.COUNT, DURABILITY, "Call fsync after this many writes of a thread; 0: never.", 0, low=0,
-        fio="fsync",
+        fio="fsync", field="fsync", engine=True, key="fsync{}", label="fsync after {} writes",
+        label_of_one="fsync after each write", asks=_FLUSHES,
     ),
     WorkloadOption(
         "fdatasync", Kind.COUNT, DURABILITY, "Call fdatasync after this many writes of a thread; 0: never.", 0, low=0,
-        fio="fdatasync",
+        fio="fdatasync", field="fdatasync", engine=True, key="fdatasync{}", label="fdatasync after {} writes",
+        label_of_one="fdatasync after each write", asks=_FLUSHES,
     ),
-    WorkloadOption("seed", Kind.COUNT, BLOCKS, default=1, low=0, high=units.MOST - 1, spelled=(), fio="randseed"),
+    WorkloadOption(
+        "seed", Kind.COUNT, BLOCKS, default=1, low=0, high=units.MOST - 1, spelled=(), fio="randseed", field="seed"
+    ),
     WorkloadOption("shares", Kind.WORD, PATTERN, default=(), spelled=()),
-    WorkloadOption("deal", Kind.WORD, PATTERN, default="share", choices=("share", "thread", "client"), spelled=()),
+    WorkloadOption(
+        "deal", Kind.WORD, PATTERN, default="share", choices=("share", "thread", "client"), spelled=(), fio="",
+        field="deal", engine=True,
+    ),
 )  # fmt: skip
 OPTIONS = {row.name: row for row in _ROWS}
 """By name. A row without spellings is said in another way on the command line, or not there."""
+PLAIN = {row.field: row for row in _ROWS if row.field is not None}
+"""Those that have a field of `Workload` to themselves, by its name: all that passes them on goes through this."""
 WORDS = tuple(row.name for row in _ROWS if row.means is None)
 """The keys of a profile, and what a workload is made of."""
 

@@ -12,7 +12,7 @@ from strata.errors import UsageError
 from strata.model.access import Interlocked
 from strata.model.rw import Rw
 from strata.model.workload import Cache, ClosedLoop, Limits, OpenLoop, Sync, Workload
-from strata.model.workload_options import OPTIONS, Kind, WorkloadOption
+from strata.model.workload_options import OPTIONS, PLAIN, Kind, WorkloadOption
 from strata.plan.pattern_words import bssplit_of, order_of, range_of, size_of
 
 _SYNC = {"none": Sync.NONE, "0": Sync.NONE, "dsync": Sync.DSYNC, "rwf_dsync": Sync.RWF_DSYNC}
@@ -49,8 +49,8 @@ def workload_from_words(rw: str = "randread", bs: str | int = "4k", **words: Any
     state = Cache.AS_FOUND if had["cache"] is None else Cache(had["cache"])
     try:
         return Workload(
-            rw=pattern, arrival=_arrival(had, limits), threads=had["threads"], clients=had["clients"], rwmixread=mix,
-            direct=had["direct"] and state is Cache.AS_FOUND, sync=durability, cache=state, seed=had["seed"], **special,
+            rw=pattern, arrival=_arrival(had, limits), rwmixread=mix, sync=durability, cache=state,
+            direct=had["direct"] and state is Cache.AS_FOUND, **_plain(had), **special,
         )  # fmt: skip
     except ValidationError as e:
         raise _unusable(f"rw={rw}", [_said(p) for p in e.errors()]) from e
@@ -141,8 +141,13 @@ def _limits(had: Mapping[str, Any], problems: list[str]) -> Limits | None:
     )  # fmt: skip
 
 
+def _plain(had: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that hold the value of one word as it is; the model says what holds without it."""
+    return {name: had[row.name] for name, row in PLAIN.items() if had[row.name] is not None}
+
+
 def _special(had: Mapping[str, Any], rw: Rw, problems: list[str]) -> dict[str, Any]:
-    """The fields of a workload that are made of several words, or are named otherwise."""
+    """The fields of a workload that are made of several words, or of a word with parts."""
     split = None if had["bssplit"] is None else bssplit_of(had["bssplit"], rw, problems)
     order = order_of(
         rw,
@@ -159,11 +164,9 @@ def _special(had: Mapping[str, Any], rw: Rw, problems: list[str]) -> dict[str, A
         "bs": had["bs"] if split is None else split.longest,
         "order": order,
         "bssplit": split,
-        "align": had["blockalign"],
-        "misalign": had["misalign"] or 0,
         "range": None if had["range"] is None else range_of(had["range"], problems),
         "data": {"compress_percent": compress or 0, "dedupe_percent": dedupe or 0} if anew else None,
-        **{name: had[name] for name in ("rwmix_run", "fsync", "fdatasync", "shares", "deal")},
+        "shares": had["shares"],
     }
 
 

@@ -42,6 +42,7 @@ def workloads(draw: st.DrawFn) -> Workload:
     if rw.carries:
         special |= draw(
             st.sampled_from([{}, {"fsync": 3}, {"fdatasync": 1}, {"refill": True}, {"dedupe_percent": 5},
+                             {"zero_buffers": True},
                              {"compress_percent": 40, "dedupe_percent": 1}])
         )  # fmt: skip
     words: dict[str, object] = draw(st.sampled_from([{}, {"direct": False}, {"cache": "cold"}, {"seed": 7}]))

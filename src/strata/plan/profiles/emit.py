@@ -43,8 +43,7 @@ def words_of(w: Workload) -> dict[str, Any]:
         words |= {"limit_iops": limits.iops, "limit_bytes": _whole(limits.bytes_per_s)}
         if limits.think_ns:
             words |= {"thinktime": f"{limits.think_ns}ns", "thinktime_blocks": limits.think_every}
-    words |= {"threads": w.threads, "clients": w.clients, "rwmixread": w.rwmixread, "seed": w.seed, "fsync": w.fsync}
-    words |= {"fdatasync": w.fdatasync, "rwmix_run": w.rwmix_run, "blockalign": w.align, "misalign": w.misalign or None}
+    words |= {"rwmixread": w.rwmixread, **{row.name: value for row, value in w.asked()}}
     if w.cache is not Cache.AS_FOUND:
         words["cache"] = w.cache.value
     elif not w.direct:
@@ -56,11 +55,7 @@ def words_of(w: Workload) -> dict[str, Any]:
     if w.data is not None:
         compress, dedupe = w.data.compress_percent or None, w.data.dedupe_percent or None
         words |= {"compress_percent": compress, "dedupe_percent": dedupe, "refill": compress is dedupe is None}
-    words |= {
-        "bssplit": None if w.bssplit is None else _split(w.bssplit),
-        "shares": list(w.shares) or None,
-        "deal": w.deal,
-    }
+    words |= {"bssplit": None if w.bssplit is None else _split(w.bssplit), "shares": list(w.shares) or None}
     words |= _order(w.order)
     return {key: value for key, value in words.items() if value is not None and value != OPTIONS[key].default}
 
