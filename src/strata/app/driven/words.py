@@ -17,17 +17,20 @@ from strata.model.run import DataSet
 from strata.model.series import Series
 from strata.model.stack import Stack
 from strata.model.survey import Survey
+from strata.model.watch import Issuer
 
 
 @dataclass(frozen=True)
 class NodeTask:
-    """Its part of a run: the layers that it drives. None: it is only sampled."""
+    """Its part of a run: the layers that it drives. None: it is only sampled. ``watches``: nobody drives anything, and
+    a run may go on beside it."""
 
     run: str
     stack: Stack | None
     path: str
     direct: bool
     writes: bool
+    watches: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,21 @@ class MeasuredThere:
 
 @dataclass(frozen=True)
 class SampledThere:
-    """Counters of a node that was sampled beside another one's measurement."""
+    """Counters of a node. ``epoch_ns``: what their sampler adds to the node's monotonic clock; ``issuers``: who issued
+    I/O there, where that was asked."""
 
     series: tuple[Series, ...]
     absent: tuple[str, ...]
     epoch_ns: int
+    issuers: tuple[Issuer, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReachedThere:
+    """What a node has below its layers. ``boot`` tells machines apart; ``starts``: at which byte of what is below it a
+    device begins; ``absent``: what is not there."""
+
+    boot: str
+    under: Mapping[str, Under]
+    starts: Mapping[str, int]
+    absent: tuple[str, ...]
