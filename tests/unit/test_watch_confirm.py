@@ -75,3 +75,6 @@ def test_it_is_run_with_the_observed_load_alone_and_its_verdict_is_kept(
     assert where == tmp_path
     assert options.store == "sqlite:///x.db"
     assert [w.workload.key for w in options.profile.workloads] == [proof.workload_key]
+    # What was watched on nodes is driven from them.
+    confirmed(str(tmp_path), derived, proof, None, lambda _: None, "tls://scheduler:8786")
+    assert asked[1][1].nodes == "tls://scheduler:8786"

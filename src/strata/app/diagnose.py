@@ -23,7 +23,7 @@ from strata.app.place import Place
 from strata.app.plan import plan_of, refused_cells
 from strata.app.runner import Emit
 from strata.app.session import Session
-from strata.app.stacks import DISK, data_path_of, keep_layers, local_stack, read_stack
+from strata.app.stacks import DISK, asked_of, data_path_of, keep_layers, local_stack, no_nodes, read_stack
 from strata.app.stages import diagnose_stages
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
@@ -89,8 +89,7 @@ def opened_source(where: Path | Stack, options: Options, run_id: str) -> Iterato
     """As `source_of`; the nodes of a stack that names a scheduler, or is given one, are asked until the block ends."""
     if isinstance(where, Path) and where.suffix != ".toml":
         if options.nodes is not None:
-            hint = "write a stack file that names the node of each layer: strata survey PATH --write stack.toml"
-            raise UsageError("cannot use --nodes with", str(where), "a directory is measured from this machine", hint)
+            raise no_nodes(where, "measured")
         yield source_of(where, options, run_id)
         return
     stack = stack_asked(where, options)
@@ -110,9 +109,7 @@ def opened_source(where: Path | Stack, options: Options, run_id: str) -> Iterato
 def stack_asked(where: Path | Stack, options: Options) -> Stack:
     """With the layers and the scheduler that are asked for. Raises `UsageError`."""
     stack = keep_layers(where if isinstance(where, Stack) else read_stack(where), options.layers)
-    if options.nodes is not None:
-        stack = stack.model_copy(update={"scheduler": options.nodes, "scheduler_netns": None})
-    return stack
+    return asked_of(stack, options.nodes)
 
 
 def source_of(where: Path | Stack, options: Options, run_id: str) -> DiagnosisInput:

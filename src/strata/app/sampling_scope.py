@@ -9,10 +9,12 @@ from urllib.parse import urlsplit
 
 from strata.discover.chain import NOTHING, Under, devices_of
 from strata.discover.clients import SMB_KINDS
+from strata.host import block
 from strata.host.mounts import mount_of
 from strata.host.proc import Sys
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.stack import Stack
+from strata.model.watch import LayerDevices
 from strata.probes import ProbedNode
 
 
@@ -107,6 +109,31 @@ def devices_reached(stack: Stack, endpoints: Mapping[str, Endpoint]) -> dict[str
         mine = own.get(layer.name, NOTHING)
         reach[layer.name] = mine if mine.devices else joined(reach[below] for below in layer.on)
     return {name: SamplingScope(devices=everything, under=under) for name, under in reach.items()}
+
+
+def reached_by(stack: Stack, own: Mapping[str, tuple[str | None, Under]]) -> tuple[LayerDevices, ...]:
+    """As `devices_reached`, where the devices may be of several machines. ``own``: by layer the name under which its
+    machine is sampled (None: this one), and the devices under the layer there."""
+    reach: dict[str, tuple[str | None, Under]] = {}
+    # A stack names what a layer stands on before the layer.
+    for layer in stack.layers:
+        node, mine = own.get(layer.name, (None, NOTHING))
+        below = [reach[name] for name in layer.on if reach[name][1].devices]
+        if not mine.devices and below:
+            # The paths of one request end on one machine: what else there is has rows of its own layers.
+            node = below[0][0]
+            mine = joined(under for of, under in below if of == node)
+        reach[layer.name] = node, mine
+    return tuple(
+        LayerDevices(layer=name, devices=under.devices, carriers=under.carriers, node=node if under.devices else None)
+        for name, (node, under) in reach.items()
+    )
+
+
+def starts_of(devices: Iterable[str]) -> dict[str, int]:
+    """Of partitions and of loop devices that begin behind the first byte: at which byte of what is below them."""
+    found = {name: block.begins_at(name, Sys()) for name in dict.fromkeys(devices)}
+    return {name: at for name, at in found.items() if at}
 
 
 def joined(parts: Iterable[Under]) -> Under:

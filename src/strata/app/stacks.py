@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -95,15 +95,30 @@ def local_paths(stack: Stack) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(Path(p) for p in found if p))
 
 
-def elsewhere(stack: Stack) -> tuple[str, ...]:
+def asked_of(stack: Stack, nodes: str | None) -> Stack:
+    """The stack with the scheduler at that address in place of its own, where one is given."""
+    return stack if nodes is None else stack.model_copy(update={"scheduler": nodes, "scheduler_netns": None})
+
+
+def no_nodes(where: str | Path, done: str) -> UsageError:
+    """What is no stack file has no nodes. ``done``: what this machine alone does with it."""
+    hint = "write a stack file that names the node of each layer: strata survey PATH --write stack.toml"
+    why = f"it is no stack file, and is {done} from this machine"
+    return UsageError("cannot use --nodes with", str(where), why, hint)
+
+
+def elsewhere(stack: Stack, sampled: Collection[str] = ()) -> tuple[str, ...]:
     """In words, a node each: what stands on a machine that is not this one, whose devices cannot be seen from here.
 
     A node that is a network namespace has this machine's devices, and so has a server that Strata starts itself.
+    ``sampled``: layers that their own nodes see; what is on such a layer of another node is seen at both ends.
     """
     if any(node.netns for node in stack.nodes):
         return ()
     found: dict[str, list[str]] = {}
     for layer in stack.layers:
+        if any(below.name in sampled and below.node != layer.node for below in stack.stands_on(layer)):
+            continue
         if layer.target.remote and own_export(layer) is None:
             host = urlsplit(stack.endpoint_of(layer).uri).hostname
             if host and not is_loopback(host):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from strata.app.documents import read_document
 from strata.app.naming import local, missing
-from strata.app.stacks import data_path_of, elsewhere, read_stack
+from strata.app.stacks import asked_of, data_path_of, elsewhere, read_stack
 from strata.discover.stackfile import draft
 from strata.discover.survey import survey
 from strata.errors import UsageError
@@ -53,8 +53,7 @@ def compare_surveys(where: Sequence[Path], nodes: str | None = None) -> Compared
     if nodes is not None and stack is None:
         why = "the nodes of one stack file are surveyed"
         raise UsageError("cannot use --nodes with", ", ".join(map(str, where)), why, "give the stack file alone")
-    if stack is not None and nodes is not None:
-        stack = stack.model_copy(update={"scheduler": nodes, "scheduler_netns": None})
+    stack = None if stack is None else asked_of(stack, nodes)
     if stack is not None and stack.scheduler is not None:
         # Here: the cluster's library takes more than a second to load.
         from strata.analyse.platform import compare_surveys as compared

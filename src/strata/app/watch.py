@@ -4,35 +4,39 @@ from __future__ import annotations
 
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from strata.analyse.watch.course import pieces, rates
 from strata.app.beside import beside
 from strata.app.naming import local, missing
 from strata.app.runner import Emit
-from strata.app.sampling_scope import devices_reached, sampling_scope_of
+from strata.app.sampling_scope import ports_of, reached_by, sampling_scope_of, starts_of
 from strata.app.signals import stop_on_signals
-from strata.app.stacks import DISK, FILE_SYSTEM, elsewhere, read_stack
+from strata.app.stacks import DISK, FILE_SYSTEM, asked_of, drop_layers, elsewhere, no_nodes, read_stack
 from strata.app.trace import targets_of_stack
 from strata.app.watch_traces import Traces
 from strata.diagnose.watch.verdict import judge
-from strata.discover.chain import devices_of
+from strata.discover.chain import Under, devices_of
 from strata.errors import StrataError
 from strata.formats.fio_job import outstanding_of_fio_line
 from strata.host import block
 from strata.host.proc import Sys
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.series import Series
 from strata.model.stack import Layer, Stack
-from strata.model.watch import DeclaredLoad, LayerDevices, Observed, Ran, WatchResult
-from strata.probes import Opener, Sampler
-from strata.probes.issuers import Issuers
+from strata.model.watch import DeclaredLoad, Issuer, LayerDevices, Observed, Ran, WatchResult
+from strata.probes import OF_NODE, PROBES, Sampler
+from strata.probes.issuers import LOOK_S, Issuers, most
 from strata.probes.processes import Processes
 from strata.probes.trace import check as check_trace
-from strata.probes.trace.requests import SECTOR
+
+if TYPE_CHECKING:
+    from strata.app.driven.watching import WatchedNodes
 
 DEFAULT_S = 30.0
 LONGEST_S = 24 * 3600.0
@@ -44,7 +48,7 @@ class Watching(Value):
     """What is asked: where, for how long, beside which command. ``trace``: also short block traces, where allowed.
 
     ``profile``: where the observed workload is kept. ``confirm``: whether the diagnosis that would prove the verdict is
-    run at once, with its run in ``store``.
+    run at once, with its run in ``store``. ``nodes``: the scheduler on whose nodes the layers are sampled.
     """
 
     where: str
@@ -55,15 +59,18 @@ class Watching(Value):
     confirm: bool = False
     store: str | None = None
     interval_s: float = INTERVAL_S
+    nodes: str | None = None
 
 
-def stack_under(where: Path) -> Stack:
+def stack_under(where: Path, nodes: str | None = None) -> Stack:
     """A stack file as it is; of a path its device and its file system; of a device that alone. Raises `UsageError`."""
     where = local(where)
     if not where.exists():
         raise missing(where, "watch")
     if where.suffix == ".toml" and where.is_file():
-        return read_stack(where)
+        return asked_of(read_stack(where), nodes)
+    if nodes is not None:
+        raise no_nodes(where, "watched")
     if stat.S_ISBLK(where.stat().st_mode):
         layer = Layer(name=DISK, endpoint=f"block:{where.resolve()}")
         return Stack(name=str(where), layers=(layer,))
@@ -76,12 +83,18 @@ def stack_under(where: Path) -> Stack:
 
 @dataclass(frozen=True)
 class OpenWatch:
-    """What is sampled: the stack, the devices under its layers, and the sampler, which runs."""
+    """What is sampled: the stack, the devices under its layers, and the sampler, which runs.
+
+    ``away``: the nodes that sample the other layers; ``path_here``: whether anything of the path is on this machine,
+    and with it who issues its load.
+    """
 
     stack: Stack
     reached: tuple[LayerDevices, ...]
     sampler: Sampler
     processes: Processes
+    away: WatchedNodes | None
+    path_here: bool
 
     @property
     def servers(self) -> tuple[int, ...]:
@@ -89,28 +102,101 @@ class OpenWatch:
         listening = (pid for pids in self.processes.listening.values() for pid in pids)
         return tuple(sorted(self.processes.descendants(listening)))
 
+    @property
+    def starts(self) -> dict[str, int]:
+        """As `starts_of`, of all machines."""
+        here = starts_of(n for r in self.reached if r.node is None for n in r.devices)
+        return here if self.away is None else self.away.starts | here
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The nodes that are sampled no more."""
+        return () if self.away is None else self.away.lost
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """What was not seen, and why."""
+        away = () if self.away is None else self.away.absent
+        sampled = frozenset() if self.away is None else self.away.layers
+        return (*self.sampler.absent, *away, *elsewhere(self.stack, sampled))
+
+    def take(self, issuers: Issuers) -> tuple[tuple[Series, ...], tuple[Issuer, ...]]:
+        """What was seen since the last call, on every machine; it goes on."""
+        series, who = ((), ()) if self.away is None else self.away.take()
+        return (*self.sampler.take(), *series), self._who(issuers.take(), who)
+
+    def stop(self, issuers: tuple[Issuer, ...]) -> tuple[tuple[Series, ...], tuple[Issuer, ...]]:
+        """All of it, or the rest since it was taken. ``issuers``: of this machine."""
+        here = self.sampler.stop()
+        series, who = ((), ()) if self.away is None else self.away.stop()
+        return (*here, *series), self._who(issuers, who)
+
+    def _who(self, here: tuple[Issuer, ...], there: tuple[Issuer, ...]) -> tuple[Issuer, ...]:
+        return most((*(here if self.path_here else ()), *there))
+
 
 @contextmanager
-def opened(where: str, interval_s: float, probes: Mapping[str, Opener] | None = None) -> Iterator[OpenWatch]:
-    """The sampler of all layers under a path or of a stack file, as long as the block lasts. Raises `UsageError`."""
-    stack = stack_under(Path(where))
-    ends = {layer.name: stack.endpoint_of(layer) for layer in stack.layers if not layer.brought}
+def opened(
+    where: str,
+    interval_s: float,
+    *,
+    nodes: str | None = None,
+    command: bool = False,
+    left_out: Collection[str] = (),
+    look_s: float = LOOK_S,
+) -> Iterator[OpenWatch]:
+    """The sampler of all layers under a path or of a stack file, as long as the block lasts.
+
+    ``command``: the load comes from here. ``left_out``: probes; ``look_s``: how often nodes look who issues I/O there.
+    Raises `UsageError`, and where the stack has a scheduler what its nodes raise.
+    """
+    stack = stack_under(Path(where), nodes)
+    with _nodes(stack, interval_s, left_out, look_s) as away:
+        watched = _here(stack, interval_s, away, left_out, command=command)
+        try:
+            yield watched
+        finally:
+            if not watched.sampler.stopped:
+                watched.sampler.stop()
+
+
+def _nodes(
+    stack: Stack, interval_s: float, left_out: Collection[str], look_s: float
+) -> AbstractContextManager[WatchedNodes | None]:
+    if stack.scheduler is None:
+        return nullcontext()
+    # Here: the cluster's library takes more than a second to load.
+    from strata.app.driven.watching import watched_nodes
+
+    return watched_nodes(stack, interval_s, left_out, look_s)
+
+
+def _here(
+    stack: Stack, interval_s: float, away: WatchedNodes | None, left_out: Collection[str], *, command: bool
+) -> OpenWatch:
+    """What this process samples: all that no node does, and of its own machine what is one for all that are on it."""
+    every = {layer.name: stack.endpoint_of(layer) for layer in stack.layers if not layer.brought}
+    sampled = frozenset() if away is None else away.layers
+    ends = {name: end for name, end in every.items() if name not in sampled}
     paths = tuple(e.path for e in ends.values() if e.kind is EndpointKind.FILE and e.path)
-    scope = sampling_scope_of(stack, ends, stack.layers[-1].name, paths)
-    reached = tuple(
-        LayerDevices(layer=name, devices=found.under.devices, carriers=found.under.carriers)
-        for name, found in devices_reached(stack, ends).items()
-    )
+    read = stack if away is None else stack.model_copy(update={"nodes": away.unjoined})
+    scope = sampling_scope_of(read, ends, stack.layers[-1].name, paths)
+    own: dict[str, tuple[str | None, Under]] = {name: (None, devices_of(end)) for name, end in ends.items()}
+    devices = scope.devices
+    # The first one is this machine: its network and its processes.
+    probed = tuple(replace(node, ports=ports_of(every.values())) for node in scope.nodes)
+    probes = {name: opener for name, opener in PROBES.items() if name not in left_out}
+    path_here = bool(ends) or command
+    if away is not None:
+        own, devices = {**own, **away.own}, tuple(dict.fromkeys((*devices, *away.devices_here)))
+        if not path_here:
+            probed = probed[1:]
+            kept = {n for n in probes if (away.here and n not in OF_NODE) or (probed and n in OF_NODE)}
+            probes = {name: opener for name, opener in probes.items() if name in kept}
+        path_here = path_here or away.here
     processes = Processes(Sys())
-    sampler = Sampler(
-        scope.devices, interval_s, probes, paths=scope.paths, nodes=scope.nodes, processes=processes
-    ).start()
-    watched = OpenWatch(stack, reached, sampler, processes)
-    try:
-        yield watched
-    finally:
-        if not sampler.stopped:
-            sampler.stop()
+    sampler = Sampler(devices, interval_s, probes, paths=scope.paths, nodes=probed, processes=processes).start()
+    return OpenWatch(stack, reached_by(stack, own), sampler, processes, away, path_here)
 
 
 def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> tuple[Observed, Traces | None]:
@@ -118,10 +204,10 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
 
     A signal ends the watching; what was seen until then is the result.
     """
-    with opened(asked.where, asked.interval_s) as watched:
+    with opened(asked.where, asked.interval_s, nodes=asked.nodes, command=bool(asked.command)) as watched:
         began, began_ns = time.monotonic(), time.time_ns()
         no_trace = "a trace was not asked for (--no-trace)"
-        traces, no_trace = _traces(watched.stack, began) if asked.trace else (None, no_trace)
+        traces, no_trace = _traces(watched, began) if asked.trace else (None, no_trace)
         issuers = Issuers().start()
         spent = time.process_time()
         ran: Ran | None = None
@@ -137,9 +223,9 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
                 traces.stop()
             who = issuers.stop()
         servers = watched.servers
-        series = watched.sampler.stop()
+        series, who = watched.stop(who)
     edges = pieces(seconds)
-    absent = [*watched.sampler.absent, *elsewhere(watched.stack), *((no_trace,) if no_trace else ())]
+    absent = [*watched.absent, *((no_trace,) if no_trace else ())]
     absent += [f"traces: {traces.absent}"] if traces is not None and traces.absent else []
     seen = Observed(
         where=asked.where,
@@ -151,7 +237,7 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
         rates=rates(series, began_ns, edges),
         issuers=who,
         servers=servers,
-        starts=_starts(watched.reached),
+        starts=watched.starts,
         arrivals=tuple(traces.arrivals) if traces is not None else (),
         ran=ran,
         absent=tuple(dict.fromkeys(absent)),
@@ -167,9 +253,9 @@ def watch(asked: Watching, emit: Emit) -> WatchResult:
 
     seen, traces = observe(asked)
     derived = None if traces is None else observed_profile(traces.figures, traces.whole, asked.where)
-    proof = confirmation(asked.where, derived, asked.profile)
+    proof = confirmation(asked.where, derived, asked.profile, asked.nodes)
     if asked.confirm and proof is not None:
-        proof = confirmed(asked.where, derived, proof, asked.store, emit)
+        proof = confirmed(asked.where, derived, proof, asked.store, emit, asked.nodes)
     return told(seen).model_copy(update={"confirm": proof})
 
 
@@ -192,21 +278,15 @@ def told(seen: Observed) -> WatchResult:
     )
 
 
-def _starts(reached: Sequence[LayerDevices]) -> dict[str, int]:
-    """Of partitions and of loop devices that begin behind the first byte."""
-    sys, found = Sys(), dict[str, int]()
-    for name in dict.fromkeys(n for r in reached for n in r.devices):
-        offset = sys.int(f"{block.BASE}/{name}/loop/offset")
-        start = sys.int(f"{block.BASE}/{name}/start")
-        at = offset if offset is not None else None if start is None else start * SECTOR
-        if at:
-            found[name] = at
-    return found
-
-
-def _traces(stack: Stack, began: float) -> tuple[Traces | None, str]:
-    """Or why there are none."""
+def _traces(watched: OpenWatch, began: float) -> tuple[Traces | None, str]:
+    """Or why there are none. A node is sampled, and traces nothing."""
+    stack = watched.stack
     try:
+        if watched.away is not None:
+            away = {one.layer for one in watched.reached if one.node is not None or not one.devices}
+            stack = drop_layers(stack, away)
+            if not stack.layers:
+                return None, "the devices are on other machines, and are not traced from here: strata trace does, there"
         check_trace(stack.name)
         traces = Traces(targets_of_stack(stack, Sys()), began)
     except StrataError as e:

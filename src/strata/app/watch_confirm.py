@@ -57,17 +57,22 @@ def place_of(where: str) -> Path | None:
     return path.parent if path.is_file() else None
 
 
-def options_of(derived: Derived) -> Options:
+def options_of(derived: Derived, nodes: str | None) -> Options:
     """A diagnosis with the observed load alone."""
-    return unsaid([]).model_copy(update={"profile": derived.profile, "load_seconds": 0.05})
+    return unsaid([]).model_copy(update={"profile": derived.profile, "load_seconds": 0.05, "nodes": nodes})
 
 
-def confirmation(where: str, derived: Derived | None, to: Path | None = None) -> Confirmation | None:
-    """The command, with bytes and time by its plan; the profile is kept in ``to``, else in the state directory."""
+def confirmation(
+    where: str, derived: Derived | None, to: Path | None = None, nodes: str | None = None
+) -> Confirmation | None:
+    """The command, with bytes and time by its plan; the profile is kept in ``to``, else in the state directory.
+
+    ``nodes``: the scheduler whose nodes drive the layers, where it was named beside the stack.
+    """
     place = place_of(where)
     if place is None:
         return None
-    named = shlex.quote(str(place))
+    named = shlex.quote(str(place)) + ("" if nodes is None else f" --nodes {shlex.quote(nodes)}")
     if derived is None:
         return Confirmation(command=f"strata diagnose {named}", workload="the standard workloads", workload_key="")
     path = to or _own_file()
@@ -75,7 +80,7 @@ def confirmation(where: str, derived: Derived | None, to: Path | None = None) ->
     workload = derived.profile.workloads[0].workload
     seconds, written = None, None
     try:
-        plan = plan_only(place, options_of(derived))
+        plan = plan_only(place, options_of(derived, nodes))
         seconds, written = plan.seconds, plan.bytes_written
     except StrataError as e:
         derived = derived.model_copy(update={"notes": (f"the plan cannot be made: {e.headline}", *derived.notes)})
@@ -90,15 +95,22 @@ def confirmation(where: str, derived: Derived | None, to: Path | None = None) ->
     )
 
 
-def confirmed(where: str, derived: Derived | None, asked: Confirmation, store: str | None, emit: Emit) -> Confirmation:
+def confirmed(
+    where: str,
+    derived: Derived | None,
+    asked: Confirmation,
+    store: str | None,
+    emit: Emit,
+    nodes: str | None = None,
+) -> Confirmation:
     """Runs it: a diagnosis with the observed load, on a file that it makes and removes. Raises what a diagnosis
     raises.
     """
     place = place_of(where)
     if place is None:
         return asked
-    options = unsaid([]) if derived is None else options_of(derived)
-    report = diagnose_path(place, options.model_copy(update={"store": store}), emit)
+    options = unsaid([]) if derived is None else options_of(derived, nodes)
+    report = diagnose_path(place, options.model_copy(update={"store": store, "nodes": nodes}), emit)
     return asked.model_copy(update={"verdict": report.diagnosis.verdict, "run": report.run.id})
 
 

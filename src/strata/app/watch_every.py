@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import math
 import os
 import re
 import time
@@ -24,8 +25,7 @@ from strata.errors import UsageError
 from strata.host.ring import Ring
 from strata.host.xdg import state_dir, state_dir_if_there
 from strata.model.pages import WatchKept
-from strata.model.watch import Issuer, LookBack, Observed, Slice, WatchEvent
-from strata.probes import PROBES
+from strata.model.watch import LookBack, Observed, Slice, WatchEvent
 from strata.probes.issuers import Issuers
 from strata.units import NS_PER_S
 
@@ -75,16 +75,24 @@ def kept_places() -> tuple[WatchKept, ...]:
     return tuple(sorted(found, key=lambda one: one.to_unix_ns, reverse=True))
 
 
-def watch_on(where: str, every_s: float, told: Callable[[Slice], None], seconds: float | None = None) -> None:
-    """Until a signal, or for ``seconds``. ``told`` gets each slice when it is kept. Raises `UsageError`,
-    `RunFailed`.
+def watch_on(
+    where: str,
+    every_s: float,
+    told: Callable[[Slice], None],
+    seconds: float | None = None,
+    nodes: str | None = None,
+) -> None:
+    """Until a signal, or for ``seconds``. ``told`` gets each slice when it is kept. ``nodes``: the scheduler on whose
+    nodes the layers are sampled. Raises `UsageError`, `RunFailed`.
     """
     if not SHORTEST_S <= every_s <= LONGEST_S:
         raise UsageError("cannot watch every", f"{every_s:g} s", f"--every must be {SHORTEST_S:g} s to 1 hour")
     ring = kept_in(where)
-    probes = {name: opener for name, opener in PROBES.items() if name not in _LEFT_OUT}
     newest: list[Slice] = []
-    with opened(where, SAMPLE_S, probes) as watched, stop_on_signals() as stop:
+    with (
+        opened(where, SAMPLE_S, nodes=nodes, left_out=_LEFT_OUT, look_s=LOOK_S) as watched,
+        stop_on_signals() as stop,
+    ):
         began = time.monotonic()
         issuers = Issuers(look_s=LOOK_S, all_s=LONGEST_S).start()
         due, since = began + every_s, time.time_ns()
@@ -93,9 +101,10 @@ def watch_on(where: str, every_s: float, told: Callable[[Slice], None], seconds:
                 time.sleep(max(0.0, min(0.25, due - time.monotonic())))
                 if time.monotonic() < due:
                     continue
-                due += every_s
+                # A node that stands still is waited for; what was due meanwhile is one slice.
+                due += every_s * max(1, math.ceil((time.monotonic() - due) / every_s))
                 now = time.time_ns()
-                seen = _observed(watched, where, since, now, issuers.take())
+                seen = _observed(watched, where, since, now, issuers)
                 since = now
                 newest = [*newest[1 - NEWEST :], _slice(seen, now)]
                 last = newest[-1].model_copy(update={"events": _new(newest)})
@@ -105,9 +114,10 @@ def watch_on(where: str, every_s: float, told: Callable[[Slice], None], seconds:
             issuers.stop()
 
 
-def _observed(watched: OpenWatch, where: str, since: int, now: int, issuers: tuple[Issuer, ...]) -> Observed:
+def _observed(watched: OpenWatch, where: str, since: int, now: int, issuers: Issuers) -> Observed:
     seconds = (now - since) / NS_PER_S
     edges = tuple(seconds * i / 5 for i in range(6))
+    series, who = watched.take(issuers)
     return Observed(
         where=where,
         began_unix_ns=since,
@@ -115,9 +125,10 @@ def _observed(watched: OpenWatch, where: str, since: int, now: int, issuers: tup
         stack=watched.stack,
         reached=watched.reached,
         bins=edges,
-        rates=rates(watched.sampler.take(), since, edges),
-        issuers=issuers,
+        rates=rates(series, since, edges),
+        issuers=who,
         servers=watched.servers,
+        absent=watched.lost,
     )
 
 
@@ -127,7 +138,7 @@ def _slice(seen: Observed, now: int) -> Slice:
     return Slice(
         at_unix_ns=now, seconds=round(seen.seconds, 2), kind=verdict.kind, layer=verdict.layer, cause=verdict.cause,
         confidence=verdict.confidence, headline=verdict.headline, layers=found.layers,
-        issuers=tuple(f"{i.name}/{i.pid}" for i in seen.issuers[:4]),
+        issuers=tuple(i.label for i in seen.issuers[:4]), absent=seen.absent,
     )  # fmt: skip
 
 

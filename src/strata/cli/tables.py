@@ -162,8 +162,8 @@ WATCHED, EVERY, AROUND = "a watching", "--every", "--around"
 _ALWAYS = _names("where json")
 
 WATCH = Usages({
-    (WATCHED,): _ALWAYS | _names("for_ command trace write_profile then_confirm store"),
-    (EVERY,): _ALWAYS | _names("every for_"), (AROUND,): _ALWAYS | _names("around within"),
+    (WATCHED,): _ALWAYS | _names("for_ command trace write_profile then_confirm store nodes"),
+    (EVERY,): _ALWAYS | _names("every for_ nodes"), (AROUND,): _ALWAYS | _names("around within"),
 })  # fmt: skip
 
 CHECKED = Usages({(FIGURES,): _names("what column plan strict json"), (STORED,): _names("what strict json store")})

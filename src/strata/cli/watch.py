@@ -53,6 +53,10 @@ def watch(
     within: Annotated[
         str | None, typer.Option(help="With --around: how long before and after it (default 5m).")
     ] = None,
+    nodes: Annotated[
+        str | None,
+        typer.Option(help="Sample each layer of a stack file on its node of this scheduler, e.g. tls://host:8786."),
+    ] = None,
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> int:
@@ -64,14 +68,14 @@ def watch(
     if seconds is not None and not 0 < seconds <= LONGEST_S:
         raise UsageError("cannot watch for", for_ or "", "--for must be above 0 and at most 1 day")
     if every is not None:
-        return _every(str(where), common.seconds(every) or 0.0, seconds, json)
+        return _every(str(where), common.seconds(every) or 0.0, seconds, nodes, json)
     if around is not None:
         return _around(str(where), around, common.seconds(within), json)
     from strata.app import watch as use_case
 
     asked = use_case.Watching(
         where=str(where), seconds=seconds, command=tuple(command or ()), trace=trace, profile=write_profile,
-        confirm=then_confirm, store=store,
+        confirm=then_confirm, store=store, nodes=nodes,
     )  # fmt: skip
     with common.display("auto" if then_confirm else "none") as emit:
         return _told(use_case.watch(asked, emit), json)
@@ -90,7 +94,7 @@ def _told(result: WatchResult, json: bool) -> int:
     return Exit.INCONCLUSIVE if last.kind is VerdictKind.INCONCLUSIVE else Exit.FINE
 
 
-def _every(where: str, every_s: float, seconds: float | None, json: bool) -> int:
+def _every(where: str, every_s: float, seconds: float | None, nodes: str | None, json: bool) -> int:
     """A line for each slice, or with --json a document in one line (JSON Lines)."""
     from strata.app.watch_every import watch_on
     from strata.model.watch import Slice
@@ -99,7 +103,7 @@ def _every(where: str, every_s: float, seconds: float | None, json: bool) -> int
     def told(one: Slice) -> None:
         out(one.model_dump_json(exclude_none=True) if json else "\n".join(slice_lines(one, common.width())), json)
 
-    watch_on(where, every_s, told, seconds)
+    watch_on(where, every_s, told, seconds, nodes)
     return Exit.FINE
 
 

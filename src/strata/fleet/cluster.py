@@ -121,9 +121,14 @@ class Cluster:
                 found[node] = e
         return found
 
-    def ask_all(self, calls: Mapping[str, Call[T]], deadline_s: float = 30.0) -> dict[str, T | Lost]:
-        """Each call on its node, also while it carries out a call of `at_once`: nothing is written down of it."""
-        given = self._carried(calls, deadline_s, ignored, once=False)
+    def ask_all(
+        self,
+        calls: Mapping[str, Call[T]],
+        deadline_s: float = 30.0,
+        on_message: Callable[[str, dict[str, Any]], None] = ignored,
+    ) -> dict[str, T | Lost]:
+        """As `at_once`, also while a node carries out a call of that: nothing is written down of it."""
+        given = self._carried(calls, deadline_s, on_message, once=False)
         return {name: value if isinstance(value, Lost) else _result(name, value) for name, value in given.items()}
 
     def at_once(

@@ -7,6 +7,7 @@ import os
 from strata.host.proc import Sys
 
 BASE = "/sys/class/block"
+_SECTOR = 512
 
 
 def all_names(sys: Sys) -> tuple[str, ...]:
@@ -60,6 +61,12 @@ def holders(name: str, sys: Sys) -> tuple[str, ...]:
 def slaves(name: str, sys: Sys) -> tuple[str, ...]:
     """The devices directly below: the legs of a device-mapper, MD or multipath device."""
     return sys.names(f"{BASE}/{name}/slaves")
+
+
+def begins_at(name: str, sys: Sys) -> int:
+    """At which byte of what is below it a partition or a loop device begins; 0 for every other one."""
+    offset = sys.int(f"{BASE}/{name}/loop/offset")
+    return offset if offset is not None else (sys.int(f"{BASE}/{name}/start") or 0) * _SECTOR
 
 
 def loop_backing(name: str, sys: Sys) -> str | None:

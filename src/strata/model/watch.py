@@ -17,11 +17,14 @@ APPLICATION = "application"
 
 
 class LayerDevices(Value):
-    """The block devices under a layer, the first upper; ``carriers``: those that share its data."""
+    """The block devices under a layer, the first upper; ``carriers``: those that share its data; ``node``: under which
+    name their machine was sampled, None for this one.
+    """
 
     layer: str
     devices: tuple[str, ...] = ()
     carriers: tuple[str, ...] = ()
+    node: str | None = sparse(None)
 
 
 class ThreadTime(Value):
@@ -49,7 +52,8 @@ class Issuer(Value):
     through its system calls, page cache included. ``cores``: CPUs at work; ``waiting``: CPUs it would have used more.
 
     ``group``: its control group; ``kind``: process, container, vm or kernel. ``watched``: it is the command or below
-    it. ``throttled``: share of the periods in which a CPU quota of its group was used up.
+    it. ``throttled``: share of the periods in which a CPU quota of its group was used up. ``node``: on which other
+    machine, by the name of its node.
     """
 
     pid: int
@@ -64,6 +68,12 @@ class Issuer(Value):
     watched: bool = False
     throttled: float | None = sparse(None)
     threads: ThreadTime | None = sparse(None)
+    node: str | None = sparse(None)
+
+    @property
+    def label(self) -> str:
+        """``fio/4711 of n2``; of this machine only ``fio/4711``."""
+        return f"{self.name}/{self.pid}" if self.node is None else f"{self.name}/{self.pid} of {self.node}"
 
 
 class Sharer(Value):
@@ -230,7 +240,7 @@ class WatchEvent(Value):
 
 class Slice(Value):
     """A piece of a watching that goes on: what is said of it, and the places of the requests; what the ring on disk
-    keeps.
+    keeps. ``absent``: nodes that are sampled no more, and why.
     """
 
     at_unix_ns: int
@@ -243,6 +253,7 @@ class Slice(Value):
     layers: tuple[WatchedLayer, ...]
     issuers: tuple[str, ...] = ()
     events: tuple[WatchEvent, ...] = ()
+    absent: tuple[str, ...] = sparse(())
 
 
 class LookBack(Value):

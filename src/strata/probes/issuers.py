@@ -14,6 +14,7 @@ import os
 import re
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from strata.host.cgroups import groups
@@ -106,9 +107,7 @@ class Issuers:
             for one in self._seen.values():
                 one.begin_again()
             self._began = self._ended
-        moved = [i for i in found if _moves(i) or i.watched]
-        # The command first: a client in user space moves nothing that the kernel calls storage.
-        return tuple(sorted(moved, key=lambda i: (not i.watched, -_bytes(i), -i.asked_bytes, -i.cores))[:MOST])
+        return most(i for i in found if _moves(i) or i.watched)
 
     def _go(self) -> None:
         begun = time.monotonic()
@@ -266,6 +265,11 @@ class Issuers:
                 if periods > before[0]:
                     shares.append((held - before[1]) / (periods - before[0]))
         return max(shares, default=None)
+
+
+def most(found: Iterable[Issuer]) -> tuple[Issuer, ...]:
+    """The command first (a client in user space moves nothing that the kernel calls storage), then who moved most."""
+    return tuple(sorted(found, key=lambda i: (not i.watched, -_bytes(i), -i.asked_bytes, -i.cores))[:MOST])
 
 
 def _active(one: _Seen) -> bool:

@@ -106,6 +106,11 @@ class Sampler:
         """What was seen since the last call, for who samples without an end: nothing of it is held any longer."""
         return tuple(series for recording in self._all for series in recording.taken(self._epoch_ns))
 
+    @property
+    def epoch_ns(self) -> int:
+        """What is added to the monotonic clock to place its samples, as it was at `start`."""
+        return self._epoch_ns
+
     def glance(self) -> Glance:
         """What the last two samples say of now, for who watches; absent parts are None."""
         now, spent = time.monotonic(), time.process_time()

@@ -114,7 +114,7 @@ def _who(issuers: tuple[Issuer, ...], width: int) -> list[str]:
     head = ("issued by", "kind", "reads", "writes", "CPUs", "waits for storage", "sleeps", "group")
     body = [
         (
-            f"{clean(i.name)}/{i.pid}" + (" *" if i.watched else ""),
+            clean(i.label) + (" *" if i.watched else ""),
             i.kind,
             _rate(i.read_bytes),
             _rate(i.write_bytes),
@@ -206,6 +206,8 @@ def slice_lines(one: Slice, width: int) -> list[str]:
     lines = wrap(f"{clock(one.at_unix_ns)} {slice_said(one)}{does}", width, "", "         ")
     for event in one.events:
         lines += wrap(f"event · {event.layer} · {event.says}", width, "         ", "           ")
+    if one.absent:
+        lines += wrap(f"not seen · {'; '.join(one.absent)}", width, "         ", "           ")
     return lines
 
 

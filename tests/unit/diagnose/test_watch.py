@@ -101,6 +101,47 @@ def test_without_single_requests_the_device_is_named_and_what_would_tell() -> No
     assert any("trace" in m for m in found.verdict.missing)
 
 
+def elsewhere(seen: Observed, node: str = "n1") -> Observed:
+    """The same, with its device on another machine, and with it who issues."""
+    return seen.model_copy(
+        update={
+            "rates": {name.replace("}", f",node={node}}}"): values for name, values in seen.rates.items()},
+            "reached": tuple(one.model_copy(update={"node": node}) for one in seen.reached),
+            "issuers": tuple(one.model_copy(update={"node": node}) for one in seen.issuers),
+            "starts": {f"{name} of {node}": at for name, at in seen.starts.items()},
+        }
+    )
+
+
+def test_a_device_of_a_node_is_judged_as_one_of_this_machine() -> None:
+    begins = {"starts": {"sda": 63 * 512}}
+    for seen in (
+        observed(disk(400, **FULL)),
+        observed(disk(1640, **FULL)),
+        observed(disk(55, 0.13, 0.13), issuers=[issuer(storage=14, sleeping=86, running=0)]),
+        observed(disk(300, **FULL, READS=0.0, WRITES=300.0)).model_copy(update=begins),
+        observed(disk(0.1, 0.0, 0.0), issuers=[issuer(storage=0, sleeping=100, running=0)]),
+    ):
+        found = judge(elsewhere(seen))
+        assert said(found) == said(judge(seen))
+        assert next(r.what for r in found.layers if r.kind == "device") == "sda of n1"
+        assert [r.what for r in found.layers if r.kind == "process"] == [f"app/{APP} of n1"]
+
+
+def test_process_numbers_of_two_machines_are_not_mixed_up() -> None:
+    """Who issues on this machine has nothing to do with the device of another one, whatever its number is."""
+    here = issuer(throttled=0.9, watched=False)
+    there = issuer(watched=False, name="db", read_bytes=5e6).model_copy(update={"node": "n1"})
+    seen = elsewhere(observed(disk(400, **FULL))).model_copy(update={"issuers": (here, there), "ran": None})
+    assert judge(seen).verdict.cause is not Cause.CLIENT_PROCESSORS
+    # A neighbour there is one.
+    other = there.model_copy(update={"pid": APP + 1, "name": "backup", "read_bytes": 2e8})
+    load = there.model_copy(update={"watched": True, "read_bytes": 1e6})
+    rate = disk(400, **FULL, READ_BYTES=2e8)
+    seen = elsewhere(observed(rate)).model_copy(update={"issuers": (here, load, other)})
+    assert any("backup" in f.title and "of n1" in f.title for f in judge(seen).findings)
+
+
 def test_a_device_that_begins_between_blocks_is_named_where_a_load_waits_for_it() -> None:
     seen = observed(disk(300, **FULL, READS=0.0, WRITES=300.0)).model_copy(update={"starts": {"sda": 63 * 512}})
     assert said(judge(seen)) == (VerdictKind.LAYER, "disk", Cause.MISALIGNED)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from tests.unit.diagnose.watched import APP, arrival, disk, issuer, observed, queue
 
 from strata.app.watch import told
-from strata.model.watch import Confirmation
-from strata.report.watch_text import watch_text
+from strata.model.finding import Cause, VerdictKind
+from strata.model.watch import Confirmation, Slice
+from strata.report.watch_text import slice_lines, watch_text
 
 
 def _text(name: str = "app", width: int = 100) -> str:
@@ -41,3 +42,12 @@ def test_a_name_with_control_characters_is_shown_and_not_obeyed() -> None:
 def test_it_fits_into_a_narrow_terminal() -> None:
     lines = _text(width=80).splitlines()
     assert all(len(line) <= 80 for line in lines[:-1])
+
+
+def test_a_slice_says_which_nodes_are_sampled_no_more() -> None:
+    one = Slice(
+        at_unix_ns=0, seconds=10.0, kind=VerdictKind.MEDIUM, layer="disk", cause=Cause.MEDIUM, confidence=0.6,
+        headline="full", layers=(), absent=("n1 (disk) after 5.00 s: cannot ask node n1: it died",),
+    )  # fmt: skip
+    assert slice_lines(one, 100)[-1].strip() == f"not seen · {one.absent[0]}"
+    assert len(slice_lines(one.model_copy(update={"absent": ()}), 100)) == 1

@@ -25,8 +25,8 @@ def places(seen: Observed, first: int = 0, end: int | None = None) -> tuple[Watc
     """From the application down to the medium, over some pieces of the time; demands are for each I/O of the device."""
     told = seen.readings(first, end)
     plain = Resources(told, 1.0, 1.0)
-    reached = [n for layer in reversed(seen.stack.layers) for n in seen.reaches(layer.name).devices]
-    upper = next((d for n in reached if (d := plain.disk(n)) is not None), None)
+    reached = [seen.reaches(layer.name) for layer in reversed(seen.stack.layers)]
+    upper = next((d for r in reached for n in r.devices if (d := plain.disk(n, r.node)) is not None), None)
     resources = (
         plain if upper is None else Resources(told, upper.reads + upper.writes, upper.read_bytes + upper.write_bytes)
     )
@@ -42,13 +42,14 @@ def places(seen: Observed, first: int = 0, end: int | None = None) -> tuple[Watc
 
 def _application(seen: Observed) -> Iterator[WatchedLayer]:
     at_devices = {s.pid for a in seen.arrivals for s in a.sharers}
-    mine = [i for i in seen.issuers if i.watched or i.pid in at_devices] if at_devices or seen.ran else seen.issuers
+    traced = [i for i in seen.issuers if i.watched or (i.node is None and i.pid in at_devices)]
+    mine = traced if at_devices or seen.ran else seen.issuers
     for one in mine[:4]:
         moved = one.read_bytes + one.write_bytes
         storage = None if one.threads is None else one.threads.share("storage")
         yield WatchedLayer(
             layer=APPLICATION,
-            what=f"{one.name}/{one.pid}",
+            what=one.label,
             kind=one.kind,
             bytes_per_second=moved or None,
             busy=storage,
@@ -57,7 +58,8 @@ def _application(seen: Observed) -> Iterator[WatchedLayer]:
 
 
 def _devices(seen: Observed, layer: str, node: str | None, resources: Resources) -> Iterator[WatchedLayer]:
-    here = [d for n in seen.reaches(layer).devices if (d := resources.disk(n)) is not None]
+    reached = seen.reaches(layer)
+    here = [d for n in reached.devices if (d := resources.disk(n, reached.node)) is not None]
     for disk in here or [d for d in resources.disks if d.node is not None and d.node == node]:
         yield device_row(layer, disk, [a for a in seen.arrivals if disk.node is None and a.device == disk.device])
 

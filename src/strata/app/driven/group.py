@@ -52,10 +52,13 @@ def raised(given: Any) -> Any:
 class NodeGroup:
     """A connection to the scheduler of a stack, and the nodes of the stack that have joined it."""
 
-    def __init__(self, cluster: Cluster, stack: Stack) -> None:
-        self.cluster, self.address = cluster, cluster.address
+    def __init__(self, cluster: Cluster, stack: Stack, *, watches: bool = False) -> None:
+        """``watches``: its layers are not driven, so that a node that this machine can read need not have joined."""
+        self.cluster, self.address, self._watches = cluster, cluster.address, watches
         joined = {node.name: node for node in cluster.nodes()}
-        wanted = {layer.node for layer in stack.layers if layer.node is not None}
+        wanted = {layer.node for layer in stack.layers if layer.node is not None and not (watches and layer.brought)}
+        if watches:
+            wanted -= {n.name for n in stack.nodes if n.netns or n.counters} - set(joined)
         self._check(stack, wanted, joined)
         named = {node.name for node in stack.nodes}
         self.nodes: dict[str, NodeInfo] = {name: node for name, node in joined.items() if name in named | wanted}
@@ -88,9 +91,12 @@ class NodeGroup:
         if HERE in tasks:
             self._here = Held(tasks[HERE])
 
+        # What only watches must not keep a node from a run.
+        carried = self.cluster.ask_all if self._watches else self.cluster.at_once
+
         def go() -> None:
             try:
-                self._ended = self.cluster.at_once(away, LONGEST_S, lambda node, _: self._held.add(node))
+                self._ended = carried(away, LONGEST_S, lambda node, _: self._held.add(node))
             except BaseException as e:  # whoever waits for the nodes hears of it
                 self._ended = {name: Lost(node=name, why=str(e)) for name in away}
 
@@ -195,8 +201,9 @@ class NodeGroup:
         if missing := sorted(wanted - set(joined)):
             of = ", ".join(repr(layer.name) for layer in stack.layers if layer.node in missing[:_FIELDS_MOST])
             why = f"no node of that name has joined {self.address} (joined: {', '.join(sorted(joined)) or 'none'})"
-            hint = f"on it: strata node join {self.address} --name {missing[0]}; or leave its layers out: --layers"
-            raise RunFailed("cannot drive", f"{of} from {', '.join(missing)}", why, hint)
+            hint = f"on it: strata node join {self.address} --name {missing[0]}; or leave its layers out"
+            what, hint = ("cannot watch", hint) if self._watches else ("cannot drive", f"{hint}: --layers")
+            raise RunFailed(what, f"{of} from {', '.join(missing)}", why, hint)
         for name in wanted:
             if joined[name].version != __version__:
                 why = f"it runs Strata {joined[name].version}, and this is {__version__}"

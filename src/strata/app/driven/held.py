@@ -7,6 +7,7 @@ What a run makes on a node lives in `Held`: the place of its layers with the ope
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -14,11 +15,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from strata.app.driven.words import DataThere, FileThere, LayersThere, MeasuredThere, NodeTask, SampledThere
+from strata.app.driven.words import (
+    DataThere,
+    FileThere,
+    LayersThere,
+    MeasuredThere,
+    NodeTask,
+    ReachedThere,
+    SampledThere,
+)
 from strata.app.driver import run_sampled, server_times, server_told
 from strata.app.noise import with_foreign_io
 from strata.app.place import Place
-from strata.app.sampling_scope import SamplingScope
+from strata.app.sampling_scope import SamplingScope, starts_of
 from strata.app.trace import traced
 from strata.discover.chain import devices_of
 from strata.discover.survey import survey
@@ -48,6 +57,7 @@ from strata.model.result import EngineResult, Interval
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 from strata.probes import OF_NODE, PROBES, REMOTE, Sampler
+from strata.probes.issuers import Issuers
 from strata.probes.processes import Processes
 from strata.probes.trace import check as check_trace
 
@@ -57,6 +67,8 @@ LOOK_S, MISSED_MOST, TELL_S, END_S = 0.1, 15, 0.25, 20.0
 """How often `hold` looks whether anybody waits, at how many looks in a row its scheduler may be missing, how often a
 measurement tells of itself, and how long it may take to end: what is in flight at a server that does not answer is
 waited for."""
+WATCHES_MOST = 2
+"""Of the threads in which a node answers, those that watchings may take: a run takes one, and one is for questions."""
 _BOOT = "/proc/sys/kernel/random/boot_id"
 Tell = Callable[[dict[str, Any]], object]
 
@@ -76,6 +88,7 @@ class Held:
         self._sampler: Sampler | None = None
         self._asked = SamplingScope()
         self._told: dict[str, object] | None = None
+        self._issuers: Issuers | None = None
         self._prepared: Prepared | None = None
         self._servers = ExitStack()
 
@@ -101,7 +114,7 @@ class Held:
 
     def place_layers(self, fs_kind: str, file: FileThere, *, own: bool) -> LayersThere:
         """``own``: the file was made here. Raises as `Place.place_layers`."""
-        cpus, boot = usable_cpus(), (read_text(_BOOT) or "").strip()
+        cpus, boot = usable_cpus(), boot_id()
         if self._place is None:
             return LayersThere(boot, cpus, {}, {}, {}, {}, (), {}, {})
         place = self._place
@@ -187,24 +200,46 @@ class Held:
         """The running measurement ends with what it has."""
         self._stopped.set()
 
-    def begin_samples(self, scope: SamplingScope, interval_s: float, *, whole: bool) -> None:
-        """Counters beside a measurement on another node. ``whole``: of this machine too, because it is another one."""
+    def begin_samples(
+        self,
+        scope: SamplingScope,
+        interval_s: float,
+        *,
+        whole: bool,
+        left_out: frozenset[str] = frozenset(),
+        look_s: float | None = None,
+    ) -> None:
+        """Counters beside what happens on another node. ``whole``: of this machine too, because it is another one.
+
+        ``left_out``: probes. ``look_s``: also who issues I/O here, looked for that often.
+        """
         self._end_sampler()
-        probes = {n: p for n, p in PROBES.items() if n not in REMOTE and (whole or n in OF_NODE)}
+        there = REMOTE | left_out
+        probes = {n: p for n, p in PROBES.items() if n not in there and (whole or n in OF_NODE)}
         sampler = Sampler(
             scope.devices, interval_s, probes, paths=scope.paths, nodes=scope.nodes, processes=self._processes
         )
         self._asked, self._told = scope, server_told(scope)
         self._sampler = sampler.start()
+        self._issuers = None if look_s is None else Issuers(look_s=look_s, all_s=max(1.0, look_s)).start()
 
-    def end_samples(self) -> SampledThere:
-        """What was counted."""
+    def take_samples(self, *, issuers: bool) -> SampledThere:
+        """What was counted since they were taken before; it goes on. ``issuers``: who issued since then, too."""
         sampler = self._sampler
         if sampler is None:
-            return SampledThere((), ("counters: sampling was not begun",), _epoch_ns())
+            return SampledThere((), _NOT_BEGUN, _epoch_ns())
+        who = self._issuers.take() if issuers and self._issuers is not None else ()
+        return SampledThere(sampler.take(), sampler.absent, sampler.epoch_ns, who)
+
+    def end_samples(self) -> SampledThere:
+        """What was counted, or counted since it was taken."""
+        sampler, who = self._sampler, self._issuers
+        if sampler is None:
+            return SampledThere((), _NOT_BEGUN, _epoch_ns())
+        issuers = () if who is None else who.take()
         series = self._end_sampler()
         server = None if self._told is None else server_times(self._told, server_told(self._asked))
-        return SampledThere(series, sampler.absent, _epoch_ns(), server)
+        return SampledThere(series, sampler.absent, sampler.epoch_ns, issuers, server)
 
     # --- experiments
 
@@ -251,6 +286,9 @@ class Held:
 
     def _end_sampler(self) -> Any:
         sampler, self._sampler = self._sampler, None
+        who, self._issuers = self._issuers, None
+        if who is not None:
+            who.stop()
         return () if sampler is None else sampler.stop()
 
     def _own(self, layer: str, request: Request) -> Request:
@@ -266,6 +304,7 @@ class Held:
         return request.model_copy(update={"endpoint": endpoint, "lease_s": LEASE_S})
 
 
+_NOT_BEGUN = ("counters: sampling was not begun",)
 _RUNS: dict[str, Held] = {}
 _LOCK = threading.Lock()
 
@@ -273,13 +312,15 @@ _LOCK = threading.Lock()
 def hold(task: NodeTask) -> None:
     """The time of a run on this node, until `close` is carried, nobody waits any more, or the scheduler is gone.
 
-    Raises `RunFailed` where the node is at another run, and what removing raises.
+    Raises `RunFailed` where the node is at another run, or is watched by too many, and what removing raises.
     """
     state = here()
     held = Held(task)
     with _LOCK:
-        if _RUNS:
-            why = f"it drives layers for run {next(iter(_RUNS))}"
+        if task.watches:
+            _check_watched(state.name)
+        elif driving := [run for run, other in _RUNS.items() if not other.task.watches]:
+            why = f"it drives layers for run {driving[0]}"
             raise RunFailed("cannot use node", state.name, why, "wait for that run to end")
         _RUNS[task.run] = held
     missed = 0
@@ -315,6 +356,32 @@ def data_there(path: str, load_seconds: float) -> DataThere:
     where = Path(path)
     mark = read_mark(where)
     return DataThere(survey(where.parent, load_seconds), mark, mark is not None and testfile.was_kept(where))
+
+
+def reached_there(ends: Mapping[str, str]) -> ReachedThere:
+    """What is below these endpoints, by layer, without a look into any of it. Raises `RunFailed` where the node is
+    watched by too many."""
+    with _LOCK:
+        _check_watched(here().name)
+    targets = {name: Endpoint.parse(uri) for name, uri in ends.items()}
+    gone = [
+        f"layer {name}: {target.path} is not there, or may not be looked at"
+        for name, target in targets.items()
+        if target.path is not None and not os.access(target.path, os.F_OK)
+    ]
+    under = {name: devices_of(target) for name, target in targets.items()}
+    return ReachedThere(boot_id(), under, starts_of(n for u in under.values() for n in u.devices), tuple(gone))
+
+
+def _check_watched(node: str) -> None:
+    if sum(held.task.watches for held in _RUNS.values()) >= WATCHES_MOST:
+        why = f"it is sampled for {WATCHES_MOST} watchings already"
+        raise RunFailed("cannot watch node", node, why, "end one of them")
+
+
+def boot_id() -> str:
+    """Of this machine since it was started."""
+    return (read_text(_BOOT) or "").strip()
 
 
 def trace_there(path: str) -> None:

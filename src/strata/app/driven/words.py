@@ -17,11 +17,13 @@ from strata.model.run import DataSet
 from strata.model.series import Series
 from strata.model.stack import Stack
 from strata.model.survey import Survey
+from strata.model.watch import Issuer
 
 
 @dataclass(frozen=True)
 class NodeTask:
-    """Its part of a run: the layers that it drives. None: it is only sampled. ``engine``: what loads them."""
+    """Its part of a run: the layers that it drives. None: it is only sampled. ``engine``: what loads them. ``watches``:
+    nobody drives anything, and a run may go on beside it."""
 
     run: str
     stack: Stack | None
@@ -29,6 +31,7 @@ class NodeTask:
     engine: str
     direct: bool
     writes: bool
+    watches: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,23 @@ class MeasuredThere:
 
 @dataclass(frozen=True)
 class SampledThere:
-    """Counters of a node that was sampled beside another one's measurement. ``server``: what the target there told of
-    the requests meanwhile, where the layer's is one."""
+    """Counters of a node. ``epoch_ns``: what their sampler adds to the node's monotonic clock; ``issuers``: who issued
+    I/O there, where that was asked; ``server``: what the target there told of the requests meanwhile, where the layer's
+    is one."""
 
     series: tuple[Series, ...]
     absent: tuple[str, ...]
     epoch_ns: int
+    issuers: tuple[Issuer, ...] = ()
     server: ServerTimes | None = None
+
+
+@dataclass(frozen=True)
+class ReachedThere:
+    """What a node has below its layers. ``boot`` tells machines apart; ``starts``: at which byte of what is below it a
+    device begins; ``absent``: what is not there."""
+
+    boot: str
+    under: Mapping[str, Under]
+    starts: Mapping[str, int]
+    absent: tuple[str, ...]

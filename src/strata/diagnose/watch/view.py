@@ -68,11 +68,11 @@ class LoadView:
     def device(self) -> tuple[str, str | None] | None:
         """The device that the requests enter first, and its node; of another machine the one that does most."""
         counted = self.whole.disks
-        here = {d.device for d in counted if d.node is None}
+        there = {(d.device, d.node) for d in counted}
         reached = [self.seen.reaches(layer.name) for layer in reversed(self.seen.stack.layers)]
-        for name in (n for r in reached for n in (*r.carriers[:1], *r.devices)):
-            if name in here:
-                return name, None
+        for one in ((n, r.node) for r in reached for n in (*r.carriers[:1], *r.devices)):
+            if one in there:
+                return one
         away = max((d for d in counted if d.node is not None), key=lambda d: d.reads + d.writes, default=None)
         return None if away is None else (away.device, away.node)
 
@@ -231,14 +231,24 @@ class LoadView:
             # What has requests at the device there is a server; who asks it is not told by that.
             return ()
         at_device = {s.pid for s in self.sharers if not s.kernel and s.share >= LOAD}
-        return tuple(i for i in self.seen.issuers if i.pid in at_device) or self.seen.issuers[:1]
+        node = self.seen.reaches(self.top.name).node
+        there = tuple(i for i in self.seen.issuers if i.node == node)
+        return tuple(i for i in there if node is None and i.pid in at_device) or there[:1]
+
+    @property
+    def beside(self) -> tuple[Issuer, ...]:
+        """Who issues on the machine of the device, the load's own among them."""
+        node = None if self.device is None else self.device[1]
+        return tuple(i for i in self.seen.issuers if i.node == node)
 
     @cached_property
     def mine(self) -> frozenset[int]:
-        """Processes whose requests are the load's: its own, and the servers that issue them for it."""
+        """Processes of the device's machine whose requests are the load's: its own, and the servers that issue them
+        for it.
+        """
         names = {s.name for s in self.resources.servers} if not self.seen.servers else set()
         served = {s.pid for s in self.sharers if s.pid in self.seen.servers or s.name in names}
-        return frozenset({i.pid for i in self.watched} | served)
+        return frozenset({i.pid for i in self.watched if i in self.beside} | served)
 
     def state(self, name: str) -> float | None:
         """Share of the looks at the load's threads in that state (running, storage, sleeping, other)."""
@@ -248,7 +258,7 @@ class LoadView:
         most = max((_moved(i) for i in self.watched), default=0.0)
         busiest = max((i.cores for i in self.watched), default=0.0)
         seen = [i for i in self.watched if i.threads is not None]
-        chosen = [i.threads for i in seen if i.threads is not None and i.pid in traced] or [
+        chosen = [i.threads for i in seen if i.threads is not None and i.node is None and i.pid in traced] or [
             i.threads
             for i in seen
             if i.threads is not None and (_moved(i) >= 0.1 * most if most > 0 else i.cores >= 0.3 * busiest > 0)

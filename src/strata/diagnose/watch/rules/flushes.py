@@ -11,6 +11,7 @@ from strata import units
 from strata.diagnose.watch.claim import Claim, Not
 from strata.diagnose.watch.view import LoadView
 from strata.model.finding import Cause
+from strata.model.resources import place
 
 SHARE = 0.4
 """Of the time that requests spend at the device."""
@@ -98,7 +99,8 @@ def _splits(view: LoadView) -> Iterator[Claim | Not]:
 
 def _misaligned(view: LoadView) -> Iterator[Claim | Not]:
     """A device that begins between the blocks of what is below it, and a load that waits for it."""
-    off = [name for name in view.seen.reaches(view.lowest.name).devices if view.seen.starts.get(name, 0) % BLOCK]
+    below = view.seen.reaches(view.lowest.name)
+    off = [n for one in below.devices if view.seen.starts.get(n := place(one, below.node), 0) % BLOCK]
     if not off:
         return
     name, disk = off[0], view.disk

@@ -39,15 +39,15 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
 
 
 def _by_processes(view: LoadView, mine: frozenset[int]) -> Iterator[Claim | Not]:
-    """What else was moved by this machine's processes, where it is enough to be at this device."""
-    moved = sum(i.read_bytes + i.write_bytes for i in view.seen.issuers if i.pid in mine)
+    """What else was moved by the processes of the device's machine, where it is enough to be at this device."""
+    moved = sum(i.read_bytes + i.write_bytes for i in view.beside if i.pid in mine)
     at_device = view.bytes_per_s
-    other = [i for i in view.seen.issuers if i.pid not in mine]
+    other = [i for i in view.beside if i.pid not in mine]
     rest = at_device - moved
     there = sum(i.read_bytes + i.write_bytes for i in other)
     if at_device > 0 and moved > 0 and rest >= OTHERS * at_device and there >= 0.7 * rest:
         most = max(other, key=lambda i: i.read_bytes + i.write_bytes)
-        yield from _claimed(view, rest / at_device, f"{clean(most.name)}/{most.pid}", 0.6)
+        yield from _claimed(view, rest / at_device, clean(most.label), 0.6)
 
 
 def _claimed(view: LoadView, share: float, who: str, sure: float) -> Iterator[Claim]:

@@ -1,0 +1,373 @@
+"""`strata watch --nodes`: real node processes sample their own layers, and fio is the application.
+
+A node in a mount and a time namespace of its own, with another boot id and another monotonic clock, is another machine
+to whoever watches.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from absent import absent
+from commands import STRATA, strata
+from fleet_peers import Running, cluster
+from loops import MIB, image, loop, need, need_root
+from tracing import with_tracefs
+
+from strata.app.diagnose import diagnose_path
+from strata.app.options import Options
+from strata.app.watch import Watching, observe, told, watch
+from strata.app.watch_every import look_back, watch_on
+from strata.errors import RunFailed, UsageError
+from strata.model.counters import Readings, blockdev, net
+from strata.model.finding import VerdictKind
+from strata.model.watch import Observed, Slice
+from strata.plan.words import workload_from_words
+
+pytestmark = pytest.mark.root
+APART_S = 3600
+ELSEWHERE = """
+import ctypes, os, subprocess, sys
+libc = ctypes.CDLL(None, use_errno=True)
+NEWNS, NEWTIME = 0x20000, 0x80
+if libc.unshare(NEWNS | NEWTIME):
+    sys.exit(77)
+with open("/proc/self/timens_offsets", "w") as f:
+    f.write(f"monotonic {sys.argv[2]} 0")
+if libc.setns(os.open("/proc/self/ns/time_for_children", os.O_RDONLY), NEWTIME):
+    sys.exit(77)
+subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+subprocess.run(["mount", "--bind", sys.argv[1], "/proc/sys/kernel/random/boot_id"], check=True)
+os.execvp(sys.argv[3], sys.argv[3:])
+"""
+STACK = """
+[stack]
+name = "watched"
+
+[[node]]
+name = "n1"
+owner = true
+
+[[node]]
+name = "n2"
+
+[[layer]]
+name = "disk"
+node = "n1"
+endpoint = "block:{device}"
+
+[[layer]]
+name = "share"
+node = "n2"
+on = ["disk"]
+endpoint = "nbd://192.0.2.1:10809/volume"
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRATA_STATE_DIR", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> Iterator[str]:
+    need_root()
+    with loop(image(tmp_path / "image", 64 * MIB), "--direct-io=on") as made:
+        yield made
+
+
+def another_machine(folder: Path) -> list[str]:
+    """Words before a node's own."""
+    need_root()
+    boot = folder / "boot_id"
+    boot.write_text("00000000-0000-4000-8000-000000000001\n")
+    words = [sys.executable, "-c", ELSEWHERE, str(boot), str(APART_S)]
+    if subprocess.run([*words, "true"], check=False, timeout=20).returncode == 77:
+        absent("the kernel has no time namespaces")
+    return words
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> Iterator[Running]:
+    """n1 is another machine, n2 is on this one."""
+    with cluster(tmp_path, ["n1", "n2"], apart={"n1": another_machine(tmp_path)}) as running:
+        yield running
+
+
+def stack(folder: Path, device: str) -> Path:
+    path = folder / "stack.toml"
+    path.write_text(STACK.format(device=device))
+    return path
+
+
+@contextmanager
+def load(device: str, *more: str) -> Iterator[subprocess.Popen[str]]:
+    """fio, as somebody's application."""
+    words = ["--name=app", f"--filename={device}", "--direct=1", "--rw=randread", "--bs=8k", "--iodepth=4"]
+    words += ["--ioengine=libaio", "--time_based", "--runtime=120", "--rate_iops=400", *more]
+    process = subprocess.Popen([need("fio"), *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        time.sleep(1)
+        yield process
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def asked(where: Path, nodes: Running, seconds: float = 4.0, **more: Any) -> Watching:
+    return Watching(where=str(where), seconds=seconds, nodes=nodes.address, trace=False, **more)
+
+
+def of_device(seen: Observed, name: str, node: str | None) -> tuple[float | None, ...]:
+    """Reads per second in each piece."""
+    told = {key: values for key, values in seen.rates.items() if Readings({key: 1.0}).of(blockdev.READS)}
+    for key, values in told.items():
+        (one,) = Readings({key: 1.0}).of(blockdev.READS)
+        if (one["device"], one.node) == (name, node):
+            return values
+    return ()
+
+
+def net_nodes(seen: Observed, piece: int | None = None) -> set[str | None]:
+    """Whose network was counted, in that piece."""
+    told = [key for key, values in seen.rates.items() if piece is None or values[piece] is not None]
+    return {one.node for key in told for one in Readings({key: 1.0}).of(net.BYTES)}
+
+
+def test_each_layer_is_sampled_by_its_node_on_our_clock(tmp_path: Path, apart: Running, device: str) -> None:
+    name = device.removeprefix("/dev/")
+    with load(device):
+        seen, traces = observe(asked(stack(tmp_path, device), apart))
+    assert traces is None
+    assert {r.layer: (r.devices[0], r.node) for r in seen.reached} == {"disk": (name, "n1"), "share": (name, "n1")}
+    # An hour apart, its samples lie where they were taken: there is a rate in each piece.
+    rates = of_device(seen, name, "n1")
+    assert len(rates) == len(seen.bins) - 1
+    inner = rates[1:-1]
+    assert all(rate is not None and 200 < rate < 600 for rate in inner), rates
+    assert not of_device(seen, name, None)
+    # Nothing of the path is on this machine but n2, which has a network and processes of its own name.
+    assert net_nodes(seen) == {"n1", "n2"}
+    assert "n1" in {i.node for i in seen.issuers if i.name == "fio"}
+    result = told(seen)
+    row = next(r for r in result.layers if r.kind == "device" and r.layer == "disk")
+    assert row.what == f"{name} of n1"
+    assert row.iops is not None and 300 < row.iops < 500
+    assert result.verdict.kind is not VerdictKind.IDLE
+    assert not any("another machine" in why for why in seen.absent)
+    assert not any(why.startswith("n1 (") for why in seen.absent)
+
+
+def test_a_node_that_dies_says_so_and_the_rest_goes_on(tmp_path: Path, apart: Running, device: str) -> None:
+    killed: list[float] = []
+
+    def kill(now: float) -> None:
+        if now > 6 and not killed:
+            apart.nodes["n1"].kill()
+            killed.append(now)
+
+    name = device.removeprefix("/dev/")
+    with load(device):
+        seen, _ = observe(asked(stack(tmp_path, device), apart, 14.0), kill)
+    (why,) = [why for why in seen.absent if why.startswith("n1 (disk) after ")]
+    assert "cannot ask node n1" in why
+    # When it was heard of last, not when it was missed.
+    assert 3 < float(why.split()[3]) < 7
+    rates = of_device(seen, name, "n1")
+    assert any(r is not None and 200 < r < 600 for r in rates[: len(rates) // 3])
+    assert rates[-1] is None
+    # The other one is sampled to the end.
+    late = net_nodes(seen, piece=-1)
+    assert "n2" in late and "n1" not in late
+    assert told(seen).verdict.headline
+
+
+def test_a_scheduler_that_dies_takes_its_nodes_and_not_the_watching(
+    tmp_path: Path, apart: Running, device: str
+) -> None:
+    killed: list[float] = []
+
+    def kill(now: float) -> None:
+        if now > 5 and not killed:
+            apart.scheduler.kill()
+            killed.append(now)
+
+    with load(device):
+        seen, _ = observe(asked(stack(tmp_path, device), apart, 9.0), kill)
+    lost = sorted(why.partition(" after ")[0] for why in seen.absent if " after " in why)
+    assert lost == ["n1 (disk)", "n2 (share)"], seen.absent
+    assert any(rate is not None for rate in of_device(seen, device.removeprefix("/dev/"), "n1"))
+    assert told(seen).verdict.headline
+
+
+def test_a_node_issues_no_io(tmp_path: Path, apart: Running, device: str) -> None:
+    stat = Path(f"/sys/class/block/{device.removeprefix('/dev/')}/stat")
+    pids = {name: process.pid for name, process in apart.nodes.items()}
+    opened: set[str] = set()
+
+    def look(_: float) -> None:
+        for pid in pids.values():
+            for fd in Path(f"/proc/{pid}/fd").iterdir():
+                try:
+                    opened.add(str(fd.readlink()))
+                except OSError:
+                    continue
+
+    words = stack(tmp_path, device)
+    observe(asked(words, apart, 2.5))
+    # What is loaded at a first call is there by now.
+    before, storage = stat.read_text(), {name: _storage(pid) for name, pid in pids.items()}
+    seen, _ = observe(asked(words, apart, 4.0), look)
+    assert stat.read_text() == before
+    assert {name: _storage(pid) for name, pid in pids.items()} == storage
+    assert device not in opened
+    assert told(seen).verdict.kind is not VerdictKind.MEDIUM
+    # What was sampled for it has ended.
+    for pid in pids.values():
+        names = {(task / "comm").read_text().strip() for task in Path(f"/proc/{pid}/task").iterdir()}
+        assert not names & {"strata-probes", "strata-issuers"}
+
+
+def test_a_watching_that_goes_on_keeps_what_nodes_saw_and_which_is_gone(
+    tmp_path: Path, apart: Running, device: str
+) -> None:
+    words, slices = stack(tmp_path, device), list[Slice]()
+
+    def take(one: Slice) -> None:
+        slices.append(one)
+        if len(slices) == 1:
+            apart.nodes["n1"].kill()
+
+    with load(device):
+        watch_on(str(words), 5.0, take, 17.0, apart.address)
+    first, last = slices[0], slices[-1]
+    what = f"{device.removeprefix('/dev/')} of n1"
+    row = next(r for r in first.layers if r.what == what)
+    assert row.iops is not None and 200 < row.iops < 600
+    assert any(one.endswith(" of n1") for one in first.issuers)
+    assert not first.absent
+    assert len(slices) >= 2
+    assert last.absent and last.absent[0].startswith("n1 (disk) after ")
+    assert not any(r.what == what for r in last.layers)
+    kept = look_back(str(words), time.strftime("%H:%M:%S"))
+    assert kept.slices[-1].absent == last.absent
+
+
+def test_the_devices_of_one_machine_are_read_once(tmp_path: Path, device: str) -> None:
+    name = device.removeprefix("/dev/")
+    with cluster(tmp_path, ["n1", "n2"]) as nodes, load(device):
+        argv = [*STRATA, "watch", str(stack(tmp_path, device)), "--nodes", nodes.address, "--for", "4s", "--json"]
+        done = subprocess.run(with_tracefs(*argv), capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode in (0, 4), done.stderr
+    found = json.loads(done.stdout)
+    devices = [r["what"] for r in found["layers"] if r["kind"] == "device"]
+    assert devices[0] == name and len(set(devices)) == len(devices)
+    assert [r["what"] for r in found["layers"] if r["kind"] == "processors"] == [f"{os.cpu_count()} CPUs"]
+    assert any(i["name"] == "fio" and "node" not in i for i in found["issuers"])
+    # It can be traced from here, too.
+    assert found["arrivals"][0]["device"] == name
+    assert f" --nodes {nodes.address} --profile " in found["confirm"]["command"]
+
+
+def test_a_command_here_is_watched_to_its_end_with_what_its_nodes_see(
+    tmp_path: Path, apart: Running, device: str
+) -> None:
+    fio = [need("fio"), "--name=app", f"--filename={device}", "--direct=1", "--rw=randread", "--bs=8k", "--iodepth=1"]
+    argv = [*STRATA, "watch", str(stack(tmp_path, device)), "--nodes", apart.address, "--json", "--"]
+    argv += [*fio, "--time_based", "--runtime=4"]
+    done = subprocess.run(with_tracefs(*argv), capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode in (0, 4), done.stderr
+    found = json.loads(done.stdout)
+    assert any("are on other machines, and are not traced from here" in why for why in found["absent"])
+    assert found["ran"]["status"] == 0
+    assert any(i["watched"] and i["name"] == "fio" and "node" not in i for i in found["issuers"])
+    row = next(r for r in found["layers"] if r["kind"] == "device")
+    assert row["what"] == f"{device.removeprefix('/dev/')} of n1" and row["iops"] > 100
+
+
+def test_a_run_goes_on_beside_a_watching_and_a_third_watching_is_refused(
+    tmp_path: Path, apart: Running, device: str
+) -> None:
+    words = stack(tmp_path, device)
+    until = threading.Event()
+
+    def watching() -> None:
+        def tick(_: float) -> None:
+            if until.is_set():
+                raise InterruptedError
+
+        with suppress(InterruptedError):
+            observe(asked(words, apart, 60.0), tick)
+
+    beside = [threading.Thread(target=watching) for _ in range(2)]
+    for one in beside:
+        one.start()
+        time.sleep(2)
+    try:
+        third, _ = observe(asked(words, apart, 2.0))
+        assert any("n1" in why and "sampled for 2 watchings already" in why for why in third.absent), third.absent
+        driven = tmp_path / "driven.toml"
+        layer = f'[[layer]]\nname = "file"\nnode = "n1"\nendpoint = "file:{tmp_path}/fresh.dat"\n'
+        driven.write_text(f'[stack]\nname = "driven"\n\n[[node]]\nname = "n1"\nowner = true\n\n{layer}')
+        only = (workload_from_words("randread", iodepth=2, direct=False),)
+        options = Options(
+            only=only, store=f"sqlite:///{tmp_path / 's.db'}", rounds=1, runtime_s=0.2, ramp_s=0.05, confirm=False,
+            load_seconds=0.0, size=16 * MIB, nodes=apart.address,
+        )  # fmt: skip
+        report = diagnose_path(driven, options, lambda _: None)
+        assert [c.layer for c in report.results if c.result is not None and c.result.ops] == ["file"]
+    finally:
+        until.set()
+        for one in beside:
+            one.join(60)
+    # Their places are free again.
+    again, _ = observe(asked(words, apart, 2.0))
+    assert not any("watchings already" in why for why in again.absent)
+
+
+def test_what_a_node_does_not_have_is_said(tmp_path: Path, apart: Running) -> None:
+    seen, _ = observe(asked(stack(tmp_path, "/dev/no-such-device"), apart, 2.5))
+    assert any(
+        why == "n1: layer disk: /dev/no-such-device is not there, or may not be looked at" for why in seen.absent
+    )
+    assert told(seen).verdict.kind is VerdictKind.INCONCLUSIVE
+    assert "n2" in net_nodes(seen)
+
+
+def test_what_nodes_cannot_be_asked_for_is_refused_before_anything_is_sampled(tmp_path: Path, device: str) -> None:
+    words = stack(tmp_path, device)
+    with cluster(tmp_path, ["n1"]) as nodes:
+        with pytest.raises(RunFailed, match="cannot watch 'share' from n2: no node of that name has joined") as caught:
+            observe(asked(words, nodes))
+        assert "strata node join" in caught.value.hint and "--layers" not in caught.value.hint
+        with pytest.raises(UsageError, match="cannot use --nodes with"):
+            observe(asked(tmp_path, nodes))
+        # A node that this machine reads need not have joined.
+        exporter = 'name = "n2"\ncounters = "http://127.0.0.1:9/"\n'
+        words.write_text(words.read_text().replace('name = "n2"\n', exporter, 1))
+        seen, _ = observe(asked(words, nodes, 2.5))
+        assert any("n2" in why for why in seen.absent)
+        # A stack file may name its scheduler itself.
+        words.write_text(words.read_text().replace("[stack]", f'[stack]\nscheduler = "{nodes.address}"'))
+        result = watch(Watching(where=str(words), seconds=2.5, trace=False), lambda _: None)
+        assert result.confirm is not None and "--nodes" not in result.confirm.command
+    with pytest.raises(RunFailed, match="cannot connect to"):
+        observe(asked(words, nodes))
+    done = strata("watch", words, "--around", "14:05", "--nodes", nodes.address)
+    assert done.returncode == 2 and "--nodes" in done.stderr
+
+
+def _storage(pid: int) -> tuple[int, int]:
+    """Bytes that a process has had storage read and write."""
+    told = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
+    return int(told["read_bytes"]), int(told["write_bytes"])
