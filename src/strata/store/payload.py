@@ -50,6 +50,8 @@ def to_json(value: Value, what: str) -> str:
 def from_json(kind: type[V], text: str, what: str, where: str) -> V:
     """Reads what `to_json` wrote. Raises `StoreError`."""
     try:
+        if not isinstance(text, str):
+            raise Malformed("it is no text")
         # A place for one is found in an eighth of the time that looking for the number takes.
         if _ZEROS in text.encode("utf-8", "surrogatepass").translate(_AS_ZEROS) and _LONG_NUMBER.search(text):
             raise Malformed(f"a number of more than {DIGITS_MOST} digits")
