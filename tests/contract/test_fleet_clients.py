@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -135,4 +136,9 @@ def _scheduler() -> int:
 def _loads(pid: int) -> bool:
     """Whether it has a load thread."""
     tasks = Path(f"/proc/{pid}/task")
-    return tasks.exists() and any((t / "comm").read_text().strip() == "strata-0" for t in tasks.iterdir())
+    names = []
+    with suppress(FileNotFoundError):  # the process has ended
+        for task in list(tasks.iterdir()):
+            with suppress(FileNotFoundError, ProcessLookupError):  # the thread has, meanwhile
+                names.append((task / "comm").read_text().strip())
+    return "strata-0" in names
