@@ -25,6 +25,7 @@ from strata.host.kmsg import records
 from strata.host.proc import Sys
 from strata.model.survey import Survey
 from strata.report.survey_text import survey_text
+from strata_lab.disks import past_the_dead
 
 KIB = 1 << 10
 
@@ -92,7 +93,7 @@ def test_a_btrfs_over_several_devices_is_an_array(tmp_path: Path) -> None:
     with ExitStack() as held:
         images = [image(tmp_path / f"disk{n}.img", 256 * MIB) for n in range(3)]
         devices = [held.enter_context(loop(img)) for img in images]
-        run(mkfs, "-q", "-d", "raid5", "-m", "raid1", *devices)
+        run(*past_the_dead([mkfs, "-q", "-d", "raid5", "-m", "raid1", *devices]))
         run(need("btrfs"), "device", "scan", *devices)
         held.callback(lambda: run(need("btrfs"), "device", "scan", "--forget", *devices))
         at = tmp_path / "mnt"

@@ -12,6 +12,7 @@ from commands import measured, strata, working_disk
 from loops import MIB, image, loop, mounted, need, need_root, run
 
 from strata.host import testfile
+from strata_lab.disks import past_the_dead
 
 TRIM = ("--rw", "randtrim", "--bs", "64k", "--randommap", "--runtime", "200ms")
 SIZE = 8 * MIB
@@ -67,7 +68,7 @@ def volume(at: Path, kind: str, size: int) -> Iterator[Path]:
             yield made.enter_context(mounted("none", at / "volume", "-o", f"size={size}", kind=kind))
             return
         disk = image(at / "disk.img", size)
-        run(need(f"mkfs.{kind}"), "-q", str(disk))
+        run(*past_the_dead([need(f"mkfs.{kind}"), "-q", str(disk)]))
         device = made.enter_context(loop(disk))
         yield made.enter_context(mounted(device, at / "volume", kind=kind))
 
