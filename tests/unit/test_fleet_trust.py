@@ -145,7 +145,7 @@ def one_of_the_authority_before(folder: Path) -> None:
         (a_big_one, "larger than the limit of 64 KiB"),
         (no_list, "crl.pem: no such file"),
         (a_list_of_another_authority, "crl.pem: it is not signed by ca.pem"),
-        (a_list_with_a_certificate_beside, "crl.pem: it holds something beside the revocation list"),
+        (a_list_with_a_certificate_beside, "crl.pem: it contains more than the revocation list"),
         (revoked, "node.pem was revoked on"),
         (one_of_the_authority_before, "not the authority's of this folder"),
     ],

@@ -95,7 +95,7 @@ def test_both_regimes_are_told_apart_and_the_one_the_figures_are_of_is_named() -
 def test_what_equal_starts_differ_by_is_said_or_that_it_is_not_known() -> None:
     assert "not known here yet" in dict(course_lines(course()))["starts"]
     lines = dict(course_lines(course(aim=Aim(), ended=Ending.STARTS, reached=False, between=0.031, between_df=4.0)))
-    assert "earlier identical runs varied by 3.1 % (4 degrees of freedom)" in lines["starts"]
+    assert "earlier identical runs varied by 3.1 %; included in ±" in lines["starts"]
     assert "prevents that" in lines["ended by"] and "before" not in lines["ended by"]
 
 

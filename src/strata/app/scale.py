@@ -60,7 +60,7 @@ def _check_made(ask: ScaleAsk, where: Sequence[str], maker: Maker | None, engine
     """Raises `UsageError` where nobody is there who makes the points, or somebody too many."""
     axis, needs = ask.axis, f"cannot scale over {ask.axis.value} at"
     if axis.commanded and maker is None:
-        hint = "--make 'COMMAND {}' --now N: a command that makes so many, and how many there are now"
+        hint = "--make 'COMMAND {}' --now N: a command that sets the number, and the present number"
         raise UsageError(needs, where[0], "Strata cannot make its points", hint)
     if maker is not None and not axis.commanded:
         made = ", ".join(a.value for a in Axis if a.commanded)

@@ -162,7 +162,7 @@ def _connections(base: Workload, values: Sequence[int]) -> Refused | None:
     most = max(values)
     if base.outstanding >= most and base.threads <= min(values):
         return None
-    why = f"{most} connections need as many I/Os in flight, and every thread has one of its own"
+    why = f"{most} connections need as many I/Os in flight, and every thread has its own"
     return why, f"--iodepth {max(32, most)} --numjobs 1"
 
 
@@ -177,7 +177,7 @@ def _bs(base: Workload, _: Sequence[int]) -> Refused | None:
 
 def _disks(base: Workload, values: Sequence[int]) -> Refused | None:
     if base.clients > 1:
-        return "each disk has a client of its own", "leave --clients out"
+        return "each disk has its own client", "leave --clients out"
     odd = [v for v in values if not possible(base, Axis.DISKS, v)]
     if not odd:
         return None
@@ -186,7 +186,7 @@ def _disks(base: Workload, values: Sequence[int]) -> Refused | None:
 
 
 def _clients(base: Workload, _: Sequence[int]) -> Refused | None:
-    return None if not base.shares else ("each of several targets has a client of its own", "leave --target out")
+    return None if not base.shares else ("each of several targets has its own client", "leave --target out")
 
 
 def _nodes(base: Workload, values: Sequence[int]) -> Refused | None:

@@ -120,7 +120,7 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
     """
     with opened(asked.where, asked.interval_s) as watched:
         began, began_ns = time.monotonic(), time.time_ns()
-        no_trace = "a trace was not asked for (--no-trace)"
+        no_trace = "tracing is turned off (--no-trace)"
         traces, no_trace = _traces(watched.stack, began) if asked.trace else (None, no_trace)
         issuers = Issuers().start()
         spent = time.process_time()

@@ -28,7 +28,7 @@ class Swept(Bundle):
     over: Annotated[
         str,
         typer.Option(
-            help="What grows: iodepth, threads (numjobs), clients, nodes, bs, range, connections, cores, disks, "
+            help="Axis to sweep: iodepth, threads (numjobs), clients, nodes, bs, range, connections, cores, disks, "
             "queues, controllers or storage-nodes."
         ),
     ] = "iodepth"
@@ -38,10 +38,11 @@ class Swept(Bundle):
     ] = None
     budget: Annotated[str | None, typer.Option(help="Time for the whole sweep (default 1m).")] = None
     until: Annotated[
-        str | None, typer.Option(help="Interval of a point's mean at which it needs no more time (default 2%).")
+        str | None,
+        typer.Option(help="Stop measuring a point when the 95 % interval of its mean has this half-width (default 2%)."),
     ] = None
     worth: Annotated[
-        str | None, typer.Option(help="Gain of a doubling below which it is not worth it (default 20%).")
+        str | None, typer.Option(help="Smallest gain that makes a doubling worthwhile (default 20%).")
     ] = None
     open_loop: Annotated[
         bool, typer.Option("--open-loop/--no-open-loop", help="Add fixed arrival rates below, at and above the limit.")
@@ -60,25 +61,25 @@ class PointsMade(Bundle):
     target: common.Targets = None
     nodes: Annotated[
         str | None,
-        typer.Option(help="The scheduler whose nodes grow, or on whose nodes the clients run, e.g. tls://host:8786."),
+        typer.Option(help="Run the clients on the nodes of this scheduler, e.g. tls://host:8786; needed by --over nodes."),
     ] = None
     make: Annotated[
         str | None,
         typer.Option(
-            help="The command that makes a point of queues, controllers or storage-nodes: {} in it is the number; no "
-            "shell. A stack of the lab needs none."
+            help="With --over queues, controllers or storage-nodes: command that sets the number; {} stands for it. Runs "
+            "without a shell. Not needed for a stack of the lab."
         ),
     ] = None
     task: Annotated[
         list[str] | None,
         typer.Option(
-            help="Take the time of a command of yours instead, with few and with many: NAME=COMMAND, {} in it is the "
-            "number; repeatable."
+            help="Measure how long your own command takes instead of an I/O workload: NAME=COMMAND, where {} stands for "
+            "the number; repeatable."
         ),
     ] = None
-    now: Annotated[int | None, typer.Option(help="How many there are now; --make makes as many again at the end.")] = (
-        None
-    )
+    now: Annotated[
+        int | None, typer.Option(help="With --make: the number before the sweep; it is restored at the end.")
+    ] = None
 
 
 class ReadPoints(Bundle):

@@ -48,7 +48,7 @@ def parsed(content: bytes, ca: x509.Certificate, where: str) -> x509.Certificate
     if not ours:
         raise UsageError("cannot use", where, "it is not signed by ca.pem: it is of another authority", WHERE)
     if pem(found) != content:
-        raise UsageError("cannot use", where, "it holds something beside the revocation list", WHERE)
+        raise UsageError("cannot use", where, "it contains more than the revocation list", WHERE)
     return found
 
 

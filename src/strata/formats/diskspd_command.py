@@ -166,7 +166,7 @@ def _sequential(said: _Said, threads: int) -> None:
         made.words["offset_increment"] = said.apart
     elif threads > 1:
         made.notes.append(
-            f"without -T all {threads} threads access the same blocks; in Strata each has a part of its own"
+            f"without -T all {threads} threads access the same blocks; in Strata each has its own part"
         )
 
 

@@ -264,11 +264,9 @@ def course_lines(course: Course) -> list[tuple[str, str]]:
 def _starts(course: Course) -> str:
     if course.between is None:
         return "the variation between identical runs is not known here yet; ± covers this run only"
-    freedom = "" if course.between_df is None else f" ({course.between_df:.3g} degrees of freedom)"
     if course.between == 0:
-        return f"earlier identical runs varied no more than samples within one run explain{freedom}"
-    share = figures.percent(course.between)
-    return f"earlier identical runs varied by {share}{freedom}; included in ± of IOPS and bandwidth"
+        return "earlier identical runs varied no more than samples within one run explain"
+    return f"earlier identical runs varied by {figures.percent(course.between)}; included in ± of IOPS and bandwidth"
 
 
 def _ended(course: Course) -> str:

@@ -293,7 +293,7 @@ def test_several_targets_have_a_client_each_unless_they_are_what_grows() -> None
     assert (over_two.clients, over_two.shares, over_two.deal) == (2, (1, 1), "client")
     assert over_targets(base(), Axis.DISKS, 2) == base() == over_targets(base(), Axis.IODEPTH, 1)
     for axis in (Axis.CLIENTS, Axis.NODES):
-        with pytest.raises(UsageError, match="each of several targets has a client of its own"):
+        with pytest.raises(UsageError, match="each of several targets has its own client"):
             check_base(over_two, ask_for(axis=axis, values=(1, 2)))
 
 

@@ -4,7 +4,7 @@ What it claims
     The devices of a cell spend no time on discards while it is measured, unless the workload is one of trims.
 Why it matters
     A weekly `fstrim`, a file system mounted with `discard`, or a thin volume above discards beside the workload. Most
-    SSDs queue them with reads and writes: latency rises for a cause that is over when somebody looks.
+    SSDs queue them with reads and writes: latency rises for a cause that has ended when you look.
 Evidence
     The time and the bytes of discards at each device that carries the cell (`/proc/diskstats`, fields 12 to 15).
 What rules it out

@@ -169,7 +169,7 @@ def _resource(
     if any(s.name == whatif.LIMIT for s in network.stations):
         each.append(f"a limit of {units.count(network.most)} IOPS that no counter names")
     rests = f"demands of an I/O over all points: {'; '.join(each)}; "
-    rests += f"and {units.duration(network.delay * 1e9)} in which it waits for nobody"
+    rests += f"and {units.duration(network.delay * 1e9)} without waiting for any of them"
     if made.beyond and factor > 1:
         rests += f". Then {made.full} is full first; what was never near its limit may be full earlier"
     return made, rests

@@ -114,7 +114,7 @@ def _misaligned(view: LoadView) -> Iterator[Claim | Not]:
         f"{name} begins at byte {at}, between two blocks of what is below it",
         f"{name} begins at byte {at}, which is no multiple of {units.size(BLOCK)}: a request touches one block more "
         "than it needs, and a write that does not cover a block is preceded by a read of it.",
-        f"Make {name} anew at a multiple of 1 MiB.",
+        f"Create {name} again with its start at a multiple of 1 MiB.",
         (f"{name}: begins at byte {at}; {units.percent(writes, 2)} of the requests are writes",),
         ("what the same load gives when it is aligned",),
         what=name,
