@@ -264,7 +264,7 @@ def test_an_authority_from_before_gets_a_list(tmp_path: Path) -> None:
         path.unlink()
     with pytest.raises(SafetyRefusal) as refused:
         identity.security(doors.parsed("tls://x:1"), folder, "n1")
-    assert any("run strata node trust where the authority is" in text for text in refused.value.problems)
+    assert any("run strata node trust on the machine of the authority" in text for text in refused.value.problems)
     assert trust.make(folder, (), 30).fine
     assert identity.security(doors.parsed("tls://x:1"), folder, "n1") is not None
     # What still lies in its folder is known.

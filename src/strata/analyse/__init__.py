@@ -1,4 +1,4 @@
-"""The statistics that compare layers, and the laws every result is held against."""
+"""The statistics that compare layers, and the laws every result is checked against."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What equal runs of one cell differ by, from those that the store remembers.
 
 A single start knows its own bins. What is different the next time (placement, neighbours, the state of the medium) is
-seen only in starts that were made before, so their levels are held against each other: their variance less what their
+seen only in starts that were made before, so their levels are compared with each other: their variance less what their
 bins explain (the method of moments). Each counts for at most `BOUND` times what is expected, so that of many runs the
 one that a neighbour hit is not the measure of all; of few, it is. Runs before a change of level are another cell's.
 """

@@ -23,7 +23,7 @@ from strata.model.stack import Layer
 FILE_OVER_DISK = 0.05
 OTHERWISE = 0.15
 GAIN = 0.05
-"""What a layer may gain without being called faster than what it is held against."""
+"""What a layer may gain without being called faster than what it is compared with."""
 COMPARED = ("50", "90", "99")
 
 

@@ -1,8 +1,8 @@
-"""The fields of a survey in words, and two or more surveys held against each other.
+"""The fields of a survey in words, and two or more surveys compared with each other.
 
 What a field is called, what its number is of and what its difference means is declared beside it (`strata.model.fact`).
 Devices are told apart by their kind and their place among those of that kind, not by their names: the second disk of
-one node is held against the second disk of another, whatever their drivers call them.
+one node is compared with the second disk of another, whatever their drivers call them.
 """
 
 from __future__ import annotations

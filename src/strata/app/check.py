@@ -32,7 +32,7 @@ def check_file(path: Path, columns: Mapping[str, str] | None = None, plan: Path 
 
 
 def _checked(table: Table, source: str) -> Checked:
-    # Here: a run that Strata measured is held against the laws alone.
+    # Here: a run that Strata measured is checked against the laws alone.
     from strata.diagnose import diagnose, propose
 
     rows = tuple(r for r in table.rows if r.role is not Role.PLANNED)

@@ -1,4 +1,4 @@
-"""Two runs of the store held against each other."""
+"""Two runs of the store compared with each other."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def compare_each(
 
 
 class _Reference:
-    """A run that others are held against, and what the store knows of its cells."""
+    """A run that others are compared with, and what the store knows of its cells."""
 
     def __init__(self, store: Store, a: str, margin: float, between_runs: float | None) -> None:
         from strata.analyse.two import by_cell

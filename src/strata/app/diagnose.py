@@ -17,7 +17,7 @@ from strata.app.driver import Driver
 from strata.app.experiment import experimented
 from strata.app.kept import opened, report_of
 from strata.app.live import recorded
-from strata.app.naming import file_or_directory
+from strata.app.where import file_or_directory
 from strata.app.options import Options, check_size, choose_size
 from strata.app.place import Place
 from strata.app.plan import plan_of, refused_cells

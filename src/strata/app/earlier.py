@@ -1,8 +1,8 @@
-"""What earlier runs showed: of the noise of this host and device, and the one that a run is held against.
+"""What earlier runs showed: of the noise of this host and device, and the one that a run is compared with.
 
 The noise is the prior of whoever measures next: the stopping rule of one measurement, the prediction of a matrix, and
-the tolerance of a diagnosis. A run is held against the newest one of the same place with which nothing was wrong; where
-there is none, one that found nothing wrong and was too noisy to be called healthy.
+the tolerance of a diagnosis. A run is compared with the newest one of the same place with which nothing was wrong;
+where there is none, one that found nothing wrong and was too noisy to be called healthy.
 """
 
 from __future__ import annotations

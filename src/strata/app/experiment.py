@@ -198,7 +198,7 @@ def _of(experiment: Experiment, cells: Iterable[CellResult]) -> list[CellResult]
 
 
 def _summed_up(plan: Plan, experiment: Experiment, cells: Iterable[CellResult], noise: NoiseFloor) -> Tried | None:
-    """Both cells; None where one of them gave nothing, or what it was held against is not in the plan."""
+    """Both cells; None where one of them gave nothing, or what it was compared with is not in the plan."""
     from strata.analyse import cell_summary
 
     own = experiment_plan(plan, experiment)

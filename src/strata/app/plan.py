@@ -77,7 +77,7 @@ def plan_of(
 def experiment_plan(plan: Plan, experiment: Experiment) -> Plan | None:
     """The reference and the changed cell, in this order, with the times that the experiment asks for; no steps yet.
 
-    A cell of a screening is too short to be held against a prediction: an experiment's lasts half a second at least.
+    A cell of a screening is too short to be compared with a prediction: an experiment's lasts half a second at least.
     ``seconds`` is what one round of both takes. None where the reference is no workload of the plan.
     """
     reference = next((w for w in plan.workloads if w.key == experiment.reference), None)

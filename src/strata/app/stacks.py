@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from strata.app.naming import missing
+from strata.app.where import missing
 from strata.errors import SafetyRefusal, UsageError, choices
 from strata.host import ownership
 from strata.host.netns import may_be
@@ -116,7 +116,7 @@ def elsewhere(stack: Stack) -> tuple[str, ...]:
 
 
 def keep_layers(stack: Stack, names: tuple[str, ...] | None) -> Stack:
-    """The stack with only these layers; a layer that loses the one below is held against the next one down."""
+    """The stack with only these layers; a layer that loses the one below is compared with the next one down."""
     if names is None:
         return stack
     known = {layer.name for layer in stack.layers}
@@ -138,7 +138,7 @@ def _whole(names: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
 
 
 def drop_layers(stack: Stack, names: set[str]) -> Stack:
-    """The stack without these layers; who stood on one or was held against it has what it stood on instead."""
+    """The stack without these layers; who stood on one or was compared with it has what it stood on instead."""
 
     instead: dict[str, tuple[str, ...]] = {}
 

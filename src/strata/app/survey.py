@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from strata.app.documents import read_document
-from strata.app.naming import local, missing
+from strata.app.where import local, missing
 from strata.app.stacks import data_path_of, elsewhere, read_stack
 from strata.discover.stackfile import draft
 from strata.discover.survey import survey

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from strata import units
 from strata.app.beside import beside
-from strata.app.naming import local, missing
+from strata.app.where import local, missing
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import elsewhere, local_paths, read_stack
 from strata.discover.chain import chain, chain_of_device, mount_under
@@ -251,5 +251,5 @@ def traced(
         result = run_cell(engine, prepared, None, stop_requested)
         window.stop()
         figures, told = window.result()
-    # Ramp and drain are in the trace, so they are in the count it is held against.
+    # Ramp and drain are in the trace, so they are in the count it is compared with.
     return tuple(summary_of(d, figures.window_ns / 1e9, told.whole, result.completed) for d in figures.devices)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from strata.analyse.watch.course import pieces, rates
 from strata.app.beside import beside
-from strata.app.naming import local, missing
+from strata.app.where import local, missing
 from strata.app.runner import Emit
 from strata.app.sampling_scope import devices_reached, sampling_scope_of
 from strata.app.signals import stop_on_signals

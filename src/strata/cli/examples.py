@@ -44,10 +44,16 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "verify": (
         ("strata verify file:/mnt/new.dat --size 1g", "check that all acknowledged data is present"),
-        ("strata verify --check --journal run.journal --power-loss", "after a power loss: check that all flushed data is present"),
+        (
+            "strata verify --check --journal run.journal --power-loss",
+            "after a power loss: check that all flushed data is present",
+        ),
     ),
     "trace": (
-        ("strata trace /mnt/volume --seconds 10 --save app.trace", "trace the requests that reach the devices below a path"),
+        (
+            "strata trace /mnt/volume --seconds 10 --save app.trace",
+            "trace the requests that reach the devices below a path",
+        ),
         ("strata trace /dev/sdb --waterfall -- fio job.fio", "show where the requests of a command spend their time"),
     ),
     "watch": (
@@ -100,7 +106,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "serve": (
         ("strata serve", "the runs of the store in a browser, and a run while it is measured"),
-        ("strata serve --control --listen 127.0.0.1:0", "also allow pages to rename and delete runs; select a free port"),
+        (
+            "strata serve --control --listen 127.0.0.1:0",
+            "also allow pages to rename and delete runs; select a free port",
+        ),
     ),
     "explain": (
         ("strata explain", "the evidence of the newest verdict, row by row"),
@@ -139,7 +148,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("strata fleet compare RUN-1 RUN-2 RUN-3 RUN-4 RUN-5", "the same for stored or imported runs"),
     ),
     "fleet diagnose": (
-        ("strata fleet diagnose /mnt/volume --nodes tls://scheduler:8786", "measure every layer on every host that has joined"),
+        (
+            "strata fleet diagnose /mnt/volume --nodes tls://scheduler:8786",
+            "measure every layer on every host that has joined",
+        ),
         (
             "strata fleet diagnose /etc/{node}.toml --nodes tls://host:8786 --read-only",
             "use each host's own stack file; do not write",

@@ -28,7 +28,7 @@ def diagnose(
     ],
     nodes: Annotated[str, typer.Option(help="Address of the scheduler that the hosts have joined.")],
     host: Annotated[
-        list[str] | None, typer.Option(help="Measure on this node only; repeatable (default: all nodes that have joined).")
+        list[str] | None, typer.Option(help="Measure on this node only; repeatable (default: all nodes).")
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, max=100, help="Number of rounds on each host.")] = 6,
     runtime: Annotated[str | None, typer.Option(help="Time for each step without its ramp, e.g. 1s.")] = None,

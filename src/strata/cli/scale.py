@@ -39,7 +39,7 @@ class Swept(Bundle):
     budget: Annotated[str | None, typer.Option(help="Time for the whole sweep (default 1m).")] = None
     until: Annotated[
         str | None,
-        typer.Option(help="Stop measuring a point when the 95 % interval of its mean has this half-width (default 2%)."),
+        typer.Option(help="Measure each point until the 95 % interval of its mean has this half-width (default 2%)."),
     ] = None
     worth: Annotated[
         str | None, typer.Option(help="Smallest gain that makes a doubling worthwhile (default 20%).")
@@ -61,20 +61,20 @@ class PointsMade(Bundle):
     target: common.Targets = None
     nodes: Annotated[
         str | None,
-        typer.Option(help="Run the clients on the nodes of this scheduler, e.g. tls://host:8786; needed by --over nodes."),
+        typer.Option(help="Run the clients on the nodes of this scheduler, e.g. tls://host:8786 (for --over nodes)."),
     ] = None
     make: Annotated[
         str | None,
         typer.Option(
-            help="With --over queues, controllers or storage-nodes: command that sets the number; {} stands for it. Runs "
-            "without a shell. Not needed for a stack of the lab."
+            help="With --over queues, controllers or storage-nodes: command that sets the number; {} stands for it. "
+            "Runs without a shell. Not needed for a stack of the lab."
         ),
     ] = None
     task: Annotated[
         list[str] | None,
         typer.Option(
-            help="Measure how long your own command takes instead of an I/O workload: NAME=COMMAND, where {} stands for "
-            "the number; repeatable."
+            help="Time your own command instead of an I/O workload, at the smaller and the larger value: "
+            "NAME=COMMAND, where {} stands for the value; repeatable."
         ),
     ] = None
     now: Annotated[
@@ -140,7 +140,7 @@ def scale(
     if where is None:
         raise UsageError("nothing to scale", "", "", "strata scale file:/mnt/new.dat --over iodepth")
     from strata.app.measure import workload_from_words
-    from strata.app.naming import understood
+    from strata.app.where import understood
     from strata.app.scale import measure_scale
     from strata.app.scale_plan import ask_of, axis_of
     from strata.model.scale import Made

@@ -47,7 +47,9 @@ def trace(
     ] = None,
     clock: Annotated[
         str | None,
-        typer.Option(help="With --server: offset of its clock and the bound, as OFFSET/BOUND in ns, positive if ahead; checked."),
+        typer.Option(
+            help="With --server: offset and bound of its clock, as OFFSET/BOUND in ns (positive: ahead); checked."
+        ),
     ] = None,
     perfetto: Annotated[
         Path | None,

@@ -24,7 +24,7 @@ class Written(Bundle):
         str | None, typer.Option(help="Amount of data to verify, e.g. 1g; for a new file also its size (default 256m).")
     ] = None
     bs: Annotated[str, typer.Option(help="Block size of each I/O, e.g. 4k.")] = "4k"
-    sector: Annotated[str | None, typer.Option(help="Size of the units that each carry a stamp (default 512 bytes).")] = None
+    sector: Annotated[str | None, typer.Option(help="Unit that carries one stamp (default 512 bytes).")] = None
     iodepth: Annotated[int, typer.Option(help="I/Os in flight per thread.")] = 8
     numjobs: Annotated[
         int, typer.Option("--numjobs", "--threads", help="Number of threads; each verifies its own part.")
@@ -47,7 +47,7 @@ class Written(Bundle):
 
 
 class Journalled(Bundle):
-    """What outlives the run, and what is held against it."""
+    """What outlives the run, and what is compared with it."""
 
     journal: Annotated[
         Path | None, typer.Option(help="Record all writes in this new file, so that an interrupted run can be checked.")

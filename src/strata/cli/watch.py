@@ -46,7 +46,9 @@ def watch(
     ] = False,
     every: Annotated[
         str | None,
-        typer.Option(help="Watch until stopped and print a verdict at this interval, e.g. 10s; keeps the last 24 hours."),
+        typer.Option(
+            help="Watch until stopped, print a verdict at this interval, e.g. 10s, and keep 24 hours of them."
+        ),
     ] = None,
     around: Annotated[
         str | None, typer.Option(help="Show what --every kept around this time, e.g. 14:05 or 2026-11-25T14:05.")

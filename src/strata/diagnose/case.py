@@ -19,7 +19,7 @@ MOST_PER_POINT = 3.0
 
 @dataclass(frozen=True)
 class Pair:
-    """A layer over the one it is held against, with its fits, the best shape first.
+    """A layer over the one it is compared with, with its fits, the best shape first.
 
     ``case``: everything else that was measured. ``before``: the same without what another cause was found to take.
     """
@@ -78,7 +78,7 @@ class Case:
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
-        """Each layer over each layer that it is held against, where both were measured."""
+        """Each layer over each layer that it is compared with, where both were measured."""
         return tuple(Pair(self, view, fits) for view, fits in _fitted(IdentityKey(self.stack, self.analysis)))
 
     @cached_property

@@ -18,7 +18,7 @@ from strata.diagnose.predict import predicted
 from strata.diagnose.registry import rule, rules
 from strata.diagnose.sides import CauseSide, on
 from strata.diagnose.slight import is_slight
-from strata.diagnose.trying import CauseTests, after, fate, holds, measured, outcome
+from strata.diagnose.trying import CauseTests, after, experiments_of, holds, measured, outcome
 from strata.diagnose.view import Point
 from strata.model.experiment import Tried
 from strata.model.finding import Cause, Evidence, EvidenceKind, Finding, RuledOut
@@ -78,7 +78,7 @@ def _only_compared(case: Case, named: NamedFinding) -> bool:
     are ruled out, and which no experiment has told from them."""
     layer, cause = named.finding.layer, named.finding.cause
     if cause is Cause.PER_REQUEST_COST:
-        return not fate(layer, cause.value, case.tried).telling
+        return not experiments_of(layer, cause.value, case.tried).telling
     return cause is Cause.UNEXPLAINED
 
 
@@ -131,7 +131,7 @@ def suspected(case: Case) -> tuple[Opinion, ...]:
 
 
 def of_pair(pair: Pair, own: Sequence[Opinion] = ()) -> tuple[NamedFinding, ...]:
-    """What makes one layer slower than what it is held against, the strongest cause first."""
+    """What makes one layer slower than what it is compared with, the strongest cause first."""
     found: list[NamedFinding] = []
     before: tuple[Opinion, ...] = ()
     rest = pair
@@ -285,7 +285,7 @@ def _named(
     out: list[RuledOut],
     before: Sequence[Opinion] = (),
 ) -> NamedFinding:
-    known = fate(layer, chosen.cause.value, case.tried)
+    known = experiments_of(layer, chosen.cause.value, case.tried)
     # What a limit that is named already gives by itself shows no second one.
     told_by_others = [t for t in known.telling if any(_gives(case, o, layer, t) for o in before)]
     known = replace(known, telling=tuple(t for t in known.telling if t not in told_by_others))
@@ -337,7 +337,7 @@ def _gives(case: Case, opinion: Opinion, layer: str, tried: Tried) -> bool:
 
 def _unseen(case: Case, layer: str, keys: frozenset[str]) -> bool:
     """Whether what else would look so was not counted in these cells: of a remote layer the connections and the server
-    (the device lies below the layer that it is held against, too), of another one its own devices."""
+    (the device lies below the layer that it is compared with, too), of another one its own devices."""
     station = case.station(layer)
     cells = [c for c in station.cells if c.workload.key in keys] if station is not None else []
     if station is None or not cells:
@@ -348,7 +348,7 @@ def _unseen(case: Case, layer: str, keys: frozenset[str]) -> bool:
 
 
 def _fell(layer: str, cause: Cause, case: Case) -> bool:
-    return bool(fate(layer, cause.value, case.tried).fell)
+    return bool(experiments_of(layer, cause.value, case.tried).fell)
 
 
 def confirmed(before: float, strength: float = 1.0) -> float:

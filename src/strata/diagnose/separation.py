@@ -41,7 +41,7 @@ def _standing(opinion: Opinion) -> float:
 def worth(predictions: Sequence[Prediction], standing: Sequence[Opinion]) -> float:
     """0..1: the chance, over all causes that could be true, of those that would then fall.
 
-    A prediction that nobody else can be held against, and that is not idle, is worth `ALONE` of its own chance.
+    A prediction that nobody else can be compared with, and that is not idle, is worth `ALONE` of its own chance.
     """
     by = chances(predictions, standing)
     if len(predictions) == 1:

@@ -40,7 +40,7 @@ SAID = {
 
 @dataclass(frozen=True)
 class Variant:
-    """Another workload than that of ``cell``. ``point``: the same over what the layer is held against, if it is."""
+    """Another workload than that of ``cell``. ``point``: the same over what the layer is compared with, if it is."""
 
     cell: CellSummary
     workload: Workload
@@ -142,7 +142,7 @@ def _beside(case: Case, variant: Variant, opinion: Opinion, experiment: Experime
     point, cell = variant.point, variant.cell
     if point is not None:
         return predicted(case, _rival(point, opinion), opinion.layer, experiment)
-    # Nothing below to hold it against: each request takes as long as before, however many wait.
+    # Nothing below to compare it with: each request takes as long as before, however many wait.
     x = cell.iops.value * experiment.workload.outstanding / cell.workload.outstanding
     low, high = widened(case, x, x)
     who = {"cause": Cause.PER_REQUEST_COST.value, "layer": opinion.layer, "at": cell.iops.value}
@@ -156,7 +156,7 @@ def _rival(point: Point, opinion: Opinion) -> Opinion:
         LimitKind.CAP: point.x,
         LimitKind.DELAY: max(point.added, 1e-9),
     }[shape]
-    # Whose name it has matters little, as long as it is not the one that it is held against.
+    # Whose name it has matters little, as long as it is not the one that it is compared with.
     names = {
         LimitKind.BANDWIDTH: (Cause.WIRE_BANDWIDTH, Cause.BANDWIDTH_CAP),
         LimitKind.CAP: (Cause.IOPS_CAP, Cause.LIMITED_QUEUE),

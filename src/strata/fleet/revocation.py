@@ -25,7 +25,7 @@ MOST = 4 * units.MIB
 """Bytes of a list: some 80,000 certificates."""
 SKEW = dt.timedelta(hours=1)
 """Clocks of nodes may be behind ours."""
-WHERE = "run strata node trust where the authority is, and copy crl.pem from its folder authority"
+WHERE = "run strata node trust on the machine of the authority, and copy crl.pem from its folder authority"
 
 
 def read(path: Path, ca: x509.Certificate) -> x509.CertificateRevocationList:

@@ -23,7 +23,7 @@ from strata.model.workload import Workload
 
 
 class Equivalence(StrEnum):
-    """A layer against the layer below it, held against the expected overhead."""
+    """A layer against the layer below it, compared with the expected overhead."""
 
     WITHIN = "within"
     ABOVE = "above"
@@ -148,7 +148,7 @@ SAMPLES, THREADS, UNSTEADY = "samples", "threads", "unsteady"
 
 
 class Check(Value):
-    """A law that did not hold. ``impossible`` means: the figure cannot be true; else it colours the result.
+    """A law that did not hold. ``impossible`` means: the figure cannot be true; else it is a caveat.
 
     ``kind`` is the law's key, ``title`` its heading (the key in runs that were kept before laws brought their own).
     """
@@ -201,7 +201,7 @@ class Analysis(Value):
     """Cells against what they should give: a specification's before an earlier run's."""
 
     def reference(self, layer: str, workload_key: str, source: ReferenceSource | None = None) -> Reference | None:
-        """What the cell is held against, its specification first; None where nothing is known."""
+        """What the cell is compared with, its specification first; None where nothing is known."""
         known = (r for r in self.references if (r.layer, r.workload_key) == (layer, workload_key))
         return next((r for r in known if source in (None, r.source)), None)
 

@@ -1,4 +1,4 @@
-"""Two runs held against each other, as a value."""
+"""Two runs compared with each other, as a value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Fairness(StrEnum):
     """What a difference of the environment does to a comparison."""
 
     SAME = "same"
-    COLOURS = "colours"
+    CAVEAT = "colours"
     PREVENTS = "prevents"
 
 

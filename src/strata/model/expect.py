@@ -42,7 +42,7 @@ class Expect(Value):
     ``overhead_max``: share of the IOPS (0.05 = five percent); ``source`` says where this comes from and is printed
     beside the verdict. ``iops``: random reads of 8 KiB at depth, I/Os per second. ``latency``: of one such read at
     depth 1, as text with its unit. ``bandwidth``: of large sequential reads, as text with its unit. `stated` says
-    which measured workloads they are held against. ``members``: how many devices, as this machine has them, the
+    which measured workloads they are compared with. ``members``: how many devices, as this machine has them, the
     data is to lie on. ``copies``: how many copies of each byte are kept.
     """
 

@@ -1,4 +1,4 @@
-"""What a field of a survey is when two machines are held against each other: its words, its unit, its part."""
+"""What a field of a survey is when two machines are compared with each other: its words, its unit, its part."""
 
 from __future__ import annotations
 

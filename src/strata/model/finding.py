@@ -87,7 +87,7 @@ class Finding(Value):
 
     ``effect`` is the IOPS ratio layer ÷ below of the cell named in ``worst``. ``confidence`` is 0..1. ``rows`` are the
     slow rows it explains; ``left`` those of its layer that it does not. ``lifts``: without it the layer may give as
-    much as what it is held against; where that is not so, ``next_step`` says what it brings.
+    much as what it is compared with; where that is not so, ``next_step`` says what it brings.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""The ordered path of an I/O: nodes, layers, what stands on what, and which layer is held against which."""
+"""The ordered path of an I/O: nodes, layers, what stands on what, and which layer is compared with which."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ class Stack(Value):
 
     @property
     def pairs(self) -> tuple[tuple[Layer, Layer], ...]:
-        """(layer, what it is held against) for every comparison the stack asks for."""
+        """(layer, what it is compared with) for every comparison the stack asks for."""
         return tuple((layer, self.layer(b)) for layer in self.layers for b in layer.against)
 
     def stands_on(self, layer: Layer) -> tuple[Layer, ...]:
@@ -272,7 +272,7 @@ class Stack(Value):
 
 
 def _in_two_keys(layer: Any, order: Sequence[Any]) -> Any:
-    """``above`` meant both: it is held against all of them, and stands on the one that comes first in the stack.
+    """``above`` meant both: it is compared with all of them, and stands on the one that comes first in the stack.
 
     That is the lowest, and all reach the same data: a request that goes through any of them ends there, while one
     further up may have been named for a comparison only.

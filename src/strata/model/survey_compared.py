@@ -1,4 +1,4 @@
-"""The nodes of a stack held against each other, field by field."""
+"""The nodes of a stack compared with each other, field by field."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class ExplainedRow(Value):
     """One slow row of the finding's layer: measured beside predicted.
 
     ``low..high`` is what the finding predicts of ``metric`` there, null where it says nothing; ``share`` how much of
-    the row's loss it accounts for. ``below`` is what the layer is held against, ``ratio`` the IOPS over its.
+    the row's loss it accounts for. ``below`` is what the layer is compared with, ``ratio`` the IOPS over its.
     """
 
     cell: str
@@ -219,7 +219,7 @@ def _experiments(title: str, some: Sequence[ExperimentRecord], report: Report, w
     for scene in mine:
         out += wrap(f"{scene.changes} ({scene.where}): {scene.measured}", width, "   ", "     ")
         for f in scene.foretold:
-            out += wrap(f"{f.who} predicted {f.said}: {f.fate}", width, "     ", "       ")
+            out += wrap(f"{f.who} predicted {f.said}: {f.result}", width, "     ", "       ")
     return out
 
 

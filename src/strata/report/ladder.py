@@ -1,4 +1,4 @@
-"""The ladder: patterns × layers, each layer held against the one below. One value, drawn by every output.
+"""The ladder: patterns × layers, each layer compared with the one below. One value, drawn by every output.
 
 A square shows the ratio of IOPS to the layer below; a cell that was measured without anything measured below
 it shows its own IOPS; a cell that was not measured says why.
@@ -51,7 +51,7 @@ def mark_of(comparison: Comparison) -> ResultSign:
 
 @dataclass(frozen=True)
 class LadderColumn:
-    """A layer, held against ``below`` (None for a baseline). ``index`` is the layer's place in the stack."""
+    """A layer, compared with ``below`` (None for a baseline). ``index`` is the layer's place in the stack."""
 
     layer: str
     below: str | None

@@ -82,11 +82,11 @@ def _sentence(text: str, end: str = "") -> str:
 
 
 def loss(analysis: Analysis, diagnosis: Diagnosis) -> str | None:
-    """By how much a layer is slow: against the layer below where it is held against one, else against its specification
-    or an earlier run.
+    """By how much a layer is slow: against the layer below where it is compared with one, else against its
+    specification or an earlier run.
 
     ``share gives 30 % of the IOPS of medium (26–34 %) at random read · 8 KiB · depth 1, and is slow in 8 of 9
-    workloads.`` None where the verdict is about no layer's speed, or nothing is known to hold it against."""
+    workloads.`` None where the verdict is about no layer's speed, or nothing is known to compare it with."""
     verdict, finding = diagnosis.verdict, answer.own(diagnosis)
     if verdict.kind not in (VerdictKind.LAYER, VerdictKind.MEDIUM, VerdictKind.INCONCLUSIVE):
         return None

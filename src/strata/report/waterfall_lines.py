@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from strata import units
-from strata.model.waterfall import Deed, NotFollowed, PartKind, PathKind, PathLayer, RequestGroup, Waterfall, Way
+from strata.model.waterfall import Deed, NotFollowed, PartKind, PathKind, PathLayer, RequestGroup, Waterfall, SubmittedBy
 
 _WAYS = {
-    Way.CALL: "by system call",
-    Way.IO_URING: "by io_uring",
-    Way.AIO: "by kernel AIO",
-    Way.EXCHANGE: "over TCP",
+    SubmittedBy.CALL: "by system call",
+    SubmittedBy.IO_URING: "by io_uring",
+    SubmittedBy.AIO: "by kernel AIO",
+    SubmittedBy.EXCHANGE: "over TCP",
 }
 _DEEDS = {Deed.READ: "read", Deed.WRITE: "write", Deed.SYNC: "sync", Deed.OTHER: "request"}
 _KINDS = {

@@ -16,13 +16,13 @@ Source
 from __future__ import annotations
 
 from strata import units
-from strata.analyse.laws.base import Answers, RunView, colour
+from strata.analyse.laws.base import Answers, RunView, caveat
 from strata.model.counters import blockdev
 
 NAME, TITLE, ORDER = "discards", "discards beside the workload", 345
 SAYS = "a device discarded blocks beside the measurement"
 NEXT = "Measure again when fstrim is done (systemctl list-timers fstrim.timer), or mount without discard."
-COLOURS = True
+ONLY_CAVEAT = True
 SHARE = 0.01
 """Seconds of discards in each second from which they are told."""
 
@@ -40,4 +40,4 @@ def of_run(run: RunView) -> Answers:
         moved = cell.readings.value(blockdev.DISCARD_BYTES, device=most["device"], node=most.node) or 0.0
         share = units.percent(most.value, 2)
         text = f"{most['device']} discarded {units.rate(moved)} beside the workload, {share} of the time"
-        yield colour(text, cell.layer, cell.workload.key)
+        yield caveat(text, cell.layer, cell.workload.key)

@@ -1,4 +1,4 @@
-"""One of our own runs as a table, so that it is held against the same laws as everybody else's."""
+"""One of our own runs as a table, so that it is checked against the same laws as everybody else's."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Two levels that take turns: stalls, where one of them is nothing, and slow phases.
 
-The bins of each round are held against their own upper level (the 80th percentile: what is slow may be more than half
+The bins of each round are compared with their own upper level (the 80th percentile: what is slow may be more than half
 of the time) and all of them split in two where the variance between the parts is greatest (Otsu 1979). Any series can
 be split; it has two levels only where they lie `APART` (the D of Ashman, Bird and Zepf 1994; 2.7 for the halves of one
 normal distribution, however correlated). How long an episode was is not counted in bins but in what was not done in

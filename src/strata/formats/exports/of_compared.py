@@ -1,4 +1,4 @@
-"""Two runs held against each other as a table: a row for each cell that both have."""
+"""Two runs compared with each other as a table: a row for each cell that both have."""
 
 from __future__ import annotations
 

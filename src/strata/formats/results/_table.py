@@ -1,4 +1,4 @@
-"""An imported file as a table, so that it is held against the same laws as everybody's figures."""
+"""An imported file as a table, so that it is checked against the same laws as everybody's figures."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def render(report: Report, site: Markup | None = None) -> str:
 
 
 def csv_of(report: Report) -> str:
-    """A row for each comparison of a cell, and one for each cell that was held against nothing."""
+    """A row for each comparison of a cell, and one for each cell that was compared with nothing."""
     keys = _percentile_keys(report)
     head = ["run", "stack", "layer", "workload", "label", "rounds", "ios", *interval("iops")]
     head += [*interval("bytes_per_second"), *interval("mean_ns"), *(f"p{k}_ns" for k in keys)]

@@ -135,7 +135,7 @@ def _library(uri: str, other: LabNode) -> str:
 
 
 def _held(against: str, through: bool) -> str:
-    """The line that says what a layer is held against, and whether its requests go through it."""
+    """The line that says what a layer is compared with, and whether its requests go through it."""
     return f'{"on" if through else "against"} = ["{against}"]'
 
 

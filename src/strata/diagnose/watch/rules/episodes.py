@@ -2,7 +2,7 @@
 write cache.
 
 Evidence: the stalls that the probe counts (35 ms and more without a completion); completions in bins of 20 ms of a
-trace, held against the requests in flight in the same bins; the bytes written over the whole time.
+trace, compared with the requests in flight in the same bins; the bytes written over the whole time.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def _flushes(view: LoadView) -> Iterator[Claim | Not]:
         f"a flush takes {units.duration(disk.flush_ns)}, {units.percent(share, 2)} of the requests at {name} wait "
         f"for one",
         f"The load commits: {units.count(disk.flushes)} flushes per second, each {units.duration(disk.flush_ns)}. "
-        "Whoever commits waits for the flush.",
+        "Each commit waits for the flush.",
         "Commit several writes at once, or give the device a write cache that survives a loss of power.",
         (
             f"{name}: {units.count(disk.flushes)} flushes per second of {units.duration(disk.flush_ns)}; "

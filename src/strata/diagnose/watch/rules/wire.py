@@ -236,8 +236,8 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
             0.8,
             sleeping,
             f"the application sleeps for {units.percent(sleeping, 2)} of the time",
-            "Its threads sleep because they requested it, and few requests are on the wire or at the device: the load has a "
-            "fixed rate, or pauses between its requests.",
+            "Its threads sleep because they requested it, and few requests are on the wire or at the device: the load "
+            "has a fixed rate, or pauses between its requests.",
             "Look into the application: what it waits for between its requests.",
             seen,
         )
