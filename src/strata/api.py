@@ -29,7 +29,6 @@ from pydantic import ValidationError
 from strata.app import compare as app_compare
 from strata.app import diagnose as app_diagnose
 from strata.app import kept
-from strata.app.where import file_or_directory, is_endpoint, understood
 from strata.app import matrix as app_matrix
 from strata.app import measure as app_measure
 from strata.app import survey as app_survey
@@ -42,6 +41,7 @@ from strata.app.measure import OneResult, dealt, workload_from_words
 from strata.app.options import Options, check_budget, unsaid
 from strata.app.profiles import find_profile
 from strata.app.until import aim_of
+from strata.app.where import file_or_directory, is_endpoint, understood
 from strata.errors import UsageError
 from strata.model.compared import ComparedRuns
 from strata.model.course import Aim

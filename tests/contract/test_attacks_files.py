@@ -26,8 +26,8 @@ import strata.app.safety_gate
 import strata.app.place
 import strata.app.verify
 from strata.app.measure import OneResult, measure_endpoint
-from strata.app.safety_gate import opened
 from strata.app.place import Place
+from strata.app.safety_gate import opened
 from strata.app.verify import VerifyOptions, verify_endpoint
 from strata.engine import Timing, build_job, run_job
 from strata.errors import RunFailed, SafetyRefusal, StrataError

@@ -11,7 +11,7 @@ from loops import MIB, loop, need, need_root
 from tracing import trace
 
 from strata.model.trace import TraceResult
-from strata.model.waterfall import Deed, PartKind, PathKind, RequestGroup, Waterfall, SubmittedBy
+from strata.model.waterfall import Deed, PartKind, PathKind, RequestGroup, SubmittedBy, Waterfall
 
 pytestmark = pytest.mark.root
 COUNT = 300

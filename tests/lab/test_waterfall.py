@@ -23,7 +23,7 @@ from two_clocks import Recording
 
 from strata.host.process import Child
 from strata.model.trace import TraceResult
-from strata.model.waterfall import Deed, PartKind, PartTimes, PathKind, Waterfall, SubmittedBy
+from strata.model.waterfall import Deed, PartKind, PartTimes, PathKind, SubmittedBy, Waterfall
 from strata_lab.parts.disk import DiskControl
 from strata_lab.parts.hop import HopControl
 

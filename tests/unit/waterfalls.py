@@ -19,8 +19,8 @@ from strata.model.waterfall import (
     PathLayer,
     RequestGroup,
     SampledRequest,
-    Waterfall,
     SubmittedBy,
+    Waterfall,
 )
 
 COUNT = 2000

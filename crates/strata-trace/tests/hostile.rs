@@ -12,7 +12,7 @@ use strata_trace::message::{Again, Messages, Spoken, Tagged};
 use strata_trace::path::join::{Stated, join};
 use strata_trace::path::people::People;
 use strata_trace::path::{Traced, waterfall};
-use strata_trace::saved::{self, Saved, PathRecord};
+use strata_trace::saved::{self, PathRecord, Saved};
 use strata_trace::{Source, summarise};
 
 const DEV: u32 = 7 << 20;

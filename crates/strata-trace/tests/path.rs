@@ -14,7 +14,7 @@ use strata_trace::path::join::{Stated, join};
 use strata_trace::path::people::People;
 use strata_trace::path::tree::{Kind, Part};
 use strata_trace::path::{Traced, waterfall};
-use strata_trace::saved::{Saved, PathRecord};
+use strata_trace::saved::{PathRecord, Saved};
 use strata_trace::summary::Source;
 
 const UPPER: u32 = 7 << 20;

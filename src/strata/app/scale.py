@@ -11,7 +11,6 @@ from functools import partial
 from strata.app.kept import opened, scale_result
 from strata.app.live import recorded
 from strata.app.matrix import GENERATOR_TIMING, MatrixSite, ground_of, plan_site
-from strata.app.where import is_endpoint
 from strata.app.options import Options
 from strata.app.place import Place
 from strata.app.plan import refused_cells
@@ -20,6 +19,7 @@ from strata.app.sampling_scope import SamplingScope, sampling_scope_of, sampling
 from strata.app.scale_plan import at_value, cell_at, check_base, over_targets, scale_plan
 from strata.app.scale_points import Maker, placed_at
 from strata.app.signals import stop_on_signals
+from strata.app.where import is_endpoint
 from strata.engine import Engine, Timing, engine_for, measure_generator
 from strata.errors import RunFailed, Stopped, UsageError
 from strata.host.runlock import held

@@ -16,10 +16,10 @@ from strata.app.circumstances import environment
 from strata.app.diagnose import chosen_workloads
 from strata.app.kept import opened
 from strata.app.live import recorded
-from strata.app.safety_gate import Targets, opened_together
 from strata.app.options import Options
 from strata.app.plan import plan_of, refused_cells
 from strata.app.runner import Emit, Runner, rates, times
+from strata.app.safety_gate import Targets, opened_together
 from strata.app.sampling_scope import sampling_scope_of_endpoints
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import read_stack

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from strata import units
-from strata.app.where import understood
 from strata.app.safety_gate import Target, check_words, opened
 from strata.app.signals import stop_on_signals
+from strata.app.where import understood
 from strata.engine import own_mark, remote_file
 from strata.engine.job import local_target
 from strata.engine.verify import Journal, VerifyProgress, read_journal, run_verification

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from strata.analyse.watch.course import pieces, rates
 from strata.app.beside import beside
-from strata.app.where import local, missing
 from strata.app.runner import Emit
 from strata.app.sampling_scope import devices_reached, sampling_scope_of
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import DISK, FILE_SYSTEM, elsewhere, read_stack
 from strata.app.trace import targets_of_stack
 from strata.app.watch_traces import Traces
+from strata.app.where import local, missing
 from strata.diagnose.watch.verdict import judge
 from strata.discover.chain import devices_of
 from strata.errors import StrataError

@@ -8,9 +8,9 @@ from pathlib import Path
 from strata import units
 from strata.app.derive import Derived, write_profile
 from strata.app.diagnose import diagnose_path, plan_only
-from strata.app.where import local
 from strata.app.options import Options, unsaid
 from strata.app.runner import Emit
+from strata.app.where import local
 from strata.errors import StrataError
 from strata.host.xdg import state_dir
 from strata.model.profile import Profile, ProfileWorkload

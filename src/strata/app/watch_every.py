@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from strata import units
 from strata.analyse.watch.course import rates
 from strata.analyse.watch.levels import SHORTEST, level_changes
-from strata.app.where import local
 from strata.app.signals import stop_on_signals
 from strata.app.watch import OpenWatch, opened
+from strata.app.where import local
 from strata.diagnose.watch.verdict import judge
 from strata.errors import UsageError
 from strata.host.ring import Ring

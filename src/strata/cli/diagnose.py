@@ -50,8 +50,8 @@ def diagnose(
 ) -> int:
     """Measure every layer below WHERE with the same workload on the same data, and name what limits it."""
     from strata.app import diagnose as use_case
-    from strata.app.where import file_or_directory
     from strata.app.options import check_budget
+    from strata.app.where import file_or_directory
 
     output.check()
     if demo is None and where is None:

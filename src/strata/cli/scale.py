@@ -140,9 +140,9 @@ def scale(
     if where is None:
         raise UsageError("nothing to scale", "", "", "strata scale file:/mnt/new.dat --over iodepth")
     from strata.app.measure import workload_from_words
-    from strata.app.where import understood
     from strata.app.scale import measure_scale
     from strata.app.scale_plan import ask_of, axis_of
+    from strata.app.where import understood
     from strata.model.scale import Made
 
     uris = [understood(word) for word in (where, *(made.target or ()))]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from strata import units
-from strata.model.waterfall import Deed, NotFollowed, PartKind, PathKind, PathLayer, RequestGroup, Waterfall, SubmittedBy
+from strata.model.waterfall import (
+    Deed,
+    NotFollowed,
+    PartKind,
+    PathKind,
+    PathLayer,
+    RequestGroup,
+    SubmittedBy,
+    Waterfall,
+)
 
 _WAYS = {
     SubmittedBy.CALL: "by system call",
