@@ -57,8 +57,9 @@ impl Blocks {
     /// At these devices.
     #[must_use]
     pub fn new(targets: &[TracedDevice]) -> Self {
-        let states =
-            targets.iter().map(|t| DeviceState { pairing: Pairing::new(t.by_bio, 0), ..DeviceState::default() });
+        let states = targets
+            .iter()
+            .map(|t| DeviceState { pairing: Pairing::new(t.by_bio, 0), ..DeviceState::default() });
         let (all, states) = (Vec::new(), states.collect());
         let mut targets = targets.to_vec();
         // To be found by where they lie on the lower device.

@@ -295,7 +295,8 @@ impl Calls {
                 let told = open.placed || open.call == Call::Sync;
                 let index = match open.request {
                     None if told && !open.socket => {
-                        self.begin(SubmittedBy::Call, deed_of_call(open.call), tid, open.begin_ns, open.placed)
+                        let deed = deed_of_call(open.call);
+                        self.begin(SubmittedBy::Call, deed, tid, open.begin_ns, open.placed)
                     }
                     None => return,
                     Some(index) => index,
