@@ -5,8 +5,8 @@
 seconds where the name ends in ``_s`` and nanoseconds where it ends in ``_ns``, rates are per second. What is left out
 has the command's default.
 
-Nothing is printed and nobody is asked: a password comes from the environment. What a command would write is written,
-and nothing else: a test file of its own, the store. Every failure is a `strata.errors.StrataError` that says what,
+Nothing is printed and no question is asked: a password comes from the environment. Only what a command would
+write is written: its own test file, the store. Every failure is a `strata.errors.StrataError` that says what,
 where, why and the next step. An option that cannot be honoured is refused with `UsageError`.
 
 ::
@@ -28,7 +28,7 @@ from pydantic import ValidationError
 
 from strata.app import compare as app_compare
 from strata.app import diagnose as app_diagnose
-from strata.app import kept, naming
+from strata.app import kept
 from strata.app import matrix as app_matrix
 from strata.app import measure as app_measure
 from strata.app import survey as app_survey
@@ -41,6 +41,7 @@ from strata.app.measure import OneResult, dealt, workload_from_words
 from strata.app.options import Options, check_budget, unsaid
 from strata.app.profiles import find_profile
 from strata.app.until import aim_of
+from strata.app.where import file_or_directory, is_endpoint, understood
 from strata.errors import UsageError
 from strata.model.compared import ComparedRuns
 from strata.model.course import Aim
@@ -186,7 +187,7 @@ def diagnose(
         if demo is not None:
             return document(app_diagnose.diagnose_demo(demo, chosen, emit))
         if where is not None and not isinstance(where, Stack):
-            where = naming.file_or_directory(Path(where))
+            where = file_or_directory(Path(where))
         assert isinstance(where, (Stack, Path))
         return document(app_diagnose.diagnose_path(where, chosen, emit))
 
@@ -221,13 +222,13 @@ def measure(
     emit = on_progress or (lambda _: None)
     several = not isinstance(where, (Stack, Path, str))
     places = [where] if isinstance(where, (Stack, Path, str)) else list(where)
-    named = [p if isinstance(p, Stack) else naming.understood(str(p)) for p in places]
-    if several and not (named and all(isinstance(n, str) and naming.is_endpoint(n) for n in named)):
+    named = [p if isinstance(p, Stack) else understood(str(p)) for p in places]
+    if several and not (named and all(isinstance(n, str) and is_endpoint(n) for n in named)):
         raise UsageError("several targets are endpoints:", ", ".join(map(str, named)), "", "file:/a and file:/b")
     first = named[0]
     place = "several endpoints" if len(named) > 1 else _place(first)
     _refuse("measure" if matrix is None else "matrix", place, given)
-    alone = isinstance(first, str) and naming.is_endpoint(first)
+    alone = isinstance(first, str) and is_endpoint(first)
     several_ends = len(named) > 1 or None
     _apart({"matrix": matrix, "several endpoints": several_ends, "workload": workload, "until": until}, "matrix")
     if not alone:
@@ -287,7 +288,7 @@ def load(what: Path | str | None = None, *, store: str | None = None) -> Kept:
 def _place(where: Where | None) -> str:
     if isinstance(where, Stack) or str(where).endswith(".toml"):
         return "a stack"
-    return "one endpoint" if isinstance(where, str) and naming.is_endpoint(where) else "a directory"
+    return "one endpoint" if isinstance(where, str) and is_endpoint(where) else "a directory"
 
 
 def _refuse(use: str, place: str, given: Mapping[str, Any]) -> None:

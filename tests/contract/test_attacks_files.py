@@ -22,12 +22,12 @@ from others import as_another, directory_of_another, ended
 
 import strata.app.driver
 import strata.app.measure
-import strata.app.opening
 import strata.app.place
+import strata.app.safety_gate
 import strata.app.verify
 from strata.app.measure import OneResult, measure_endpoint
-from strata.app.opening import opened
 from strata.app.place import Place
+from strata.app.safety_gate import opened
 from strata.app.verify import VerifyOptions, verify_endpoint
 from strata.engine import Timing, build_job, run_job
 from strata.errors import RunFailed, SafetyRefusal, StrataError
@@ -67,7 +67,7 @@ class Scene:
         """``swap`` comes right before the step ``module.function``, once."""
         module, _, name = step.rpartition(".")
         owner = {
-            m.__name__: m for m in (strata.app.measure, strata.app.opening, strata.app.place, strata.app.driver)
+            m.__name__: m for m in (strata.app.measure, strata.app.safety_gate, strata.app.place, strata.app.driver)
         }.get(f"strata.app.{module}", strata.app.verify)
         real = getattr(owner, name)
 
@@ -95,7 +95,7 @@ def measured(path: Path, *, engine: str = "native", workload: Workload = WRITES)
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("step", ["opening.fill", "measure.measure_generator", "driver.prepare_cell"])
+@pytest.mark.parametrize("step", ["safety_gate.fill", "measure.measure_generator", "driver.prepare_cell"])
 @pytest.mark.parametrize("swap", [Scene.link, Scene.rename_over], ids=["link", "accident"])
 def test_a_new_file_swapped_before_a_step_of_measure(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, step: str, swap: Callable[[Scene], None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import liars
 import pytest
 
-from strata.app.opening import opened
+from strata.app.safety_gate import opened
 from strata.engine import claim
 from strata.errors import SafetyRefusal, StrataError, UsageError
 from strata.host.mark import Mark, header_bytes

@@ -18,8 +18,8 @@ from commands import strata
 from loops import image, loop, mounted, need, need_root, run
 from others import as_another, directory_of_another, ended
 
-from strata.app.opening import opened
 from strata.app.place import Place
+from strata.app.safety_gate import opened
 from strata.app.verify import VerifyOptions, verify_endpoint
 from strata.engine import Timing, build_job, run_job
 from strata.errors import RunFailed, SafetyRefusal

@@ -84,9 +84,9 @@ def _config(listen: str | None = "127.0.0.1:0", *, kind: str = "memory", writabl
         (_config(writable=True), "every user of this machine can write to it"),
         (_config("localhost:1", kind="file"), "every user of this machine can read it"),
         (_config("[::1]:1", kind="file"), "every user of this machine can read it"),
-        (_config("0.0.0.0:1"), "everybody who reaches this machine over its networks can read it"),
-        (_config("[::]:1", kind="null"), "everybody who reaches this machine over its networks can read it"),
-        (_config("host:1", writable=True), "everybody who reaches this machine over its networks can write to it"),
+        (_config("0.0.0.0:1"), "every machine that reaches this one over the network can read it"),
+        (_config("[::]:1", kind="null"), "every machine that reaches this one over the network can read it"),
+        (_config("host:1", writable=True), "every machine that reaches this one over the network can write to it"),
     ],
 )
 def test_who_can_reach_it_is_said(config: TargetConfig, words: str | None) -> None:

@@ -80,7 +80,7 @@ def test_one_that_is_killed(running: Running) -> None:
         calls = all_load(4.0)
         watched, at = at_once_while(connected, calls, 60, running.nodes["n2"].kill)
         assert watched.given["n2"] == Lost(
-            node="n2", why="it died, was cut off or hangs: its scheduler hears nothing from it"
+            node="n2", why="it died, hangs or is disconnected: its scheduler gets no messages from it"
         )
         survived(watched, "n2")
         # The connection closes as the process ends: nobody waits for more than the others' loads.

@@ -52,7 +52,7 @@ def test_the_slow_one_of_eight_hosts_is_named_and_one_that_cannot_measure_is_sai
     runs = [host["run"] for host in found["hosts"]]
     again = strata("fleet", "compare", *runs, "--markdown", tmp_path / "fleet.md")
     assert again.returncode == 0, again.stderr
-    assert "n4: share, reads, beyond what file system takes: " in " ".join(again.stdout.split())
+    assert "n4: share, reads, beyond the time of file system: " in " ".join(again.stdout.split())
     assert "n4" in (tmp_path / "fleet.md").read_text()
     few = strata("fleet", "compare", *runs[:3])
     assert few.returncode == 4 and "too few" in few.stdout

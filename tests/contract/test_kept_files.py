@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from commands import measured, strata, working_disk
 
-from strata.app.opening import opened
+from strata.app.safety_gate import opened
 from strata.host import testfile
 from strata.host.mark import MARK_BYTES
 from strata.model.endpoint import Endpoint

@@ -132,7 +132,7 @@ def test_writes_arrive_in_their_place(server: NfsServer, sync: str, word: str) -
 
 
 def test_what_was_written_is_verified(server: NfsServer, tmp_path: Path) -> None:
-    """Ours end to end: stamped, flushed, read back and held against a journal, over two connections."""
+    """Ours end to end: stamped, flushed, read back and compared with a journal, over two connections."""
     uri, journal = server.uri("verified.dat"), tmp_path / "journal"
     words = ("verify", uri, "--size", "4m", "--bs", "8k", "--iodepth", 8, "--threads", 2, "--flush-every", 64)
     done = strata(server, *words, "--journal", journal, "--progress", "none")

@@ -119,12 +119,12 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     [
         (("null:", "--over", "moons"), "it is not an axis"),
         (("null:", "--over", "nodes", "--points", "1,2"), "no scheduler is named"),
-        (("null:", "--over", "queues", "--points", "1,2"), "Strata cannot make its points"),
-        (("null:", "--over", "queues"), "how many there can be is not known"),
-        (("null:", "--over", "disks", "--make", "true {}", "--now", "1"), "Strata makes its points"),
+        (("null:", "--over", "queues", "--points", "1,2"), "Strata cannot set its values"),
+        (("null:", "--over", "queues"), "its largest value is not known"),
+        (("null:", "--over", "disks", "--make", "true {}", "--now", "1"), "Strata sets its values itself"),
         (("null:", "--over", "queues", "--make", "true {}"), "could not be put back"),
         (("nbd://a/b", "--target", "nbd://a/c", "--over", "disks", "--points", "1,4"), "disks must be in 1..2"),
-        (("nbd://a/b", "--target", "nbd://a/c", "--over", "disks", "--iodepth", "3"), "do not divide among 2 disks"),
+        (("nbd://a/b", "--target", "nbd://a/c", "--over", "disks", "--iodepth", "3"), "be divided among 2 disks"),
         (("null:", "--over", "disks", "--points", "1,2"), "hint: name each further disk with --target URI"),
         (("null:", "--points", "0,1"), "iodepth must be in 1..4096"),
         (("null:", "--rate-iops", "100"), "it has a fixed rate"),
@@ -213,7 +213,7 @@ def test_a_point_that_cannot_be_made_is_left_out_and_said(tmp_path: Path) -> Non
     words = ("--over", "queues", "--points", "1,2,4", "--make", f"{make} {{}}", "--now", 1, "--budget", "3s")
     found = scaled("null:", *words)
     assert set(rates(found)) == {1, 2}
-    assert any("cannot make queues=4" in one and "no room" in one for one in found["remarks"]), found["remarks"]
+    assert any("cannot set queues=4" in one and "no room" in one for one in found["remarks"]), found["remarks"]
 
 
 @pytest.mark.calm
@@ -250,7 +250,7 @@ def test_an_interrupted_sweep_puts_back_what_it_made_and_goes_on_with_the_same_c
     assert running.returncode in (130, 143) and f"--make '{make} {{}}' --now 3" in said, said
     assert (tmp_path / "made").read_text().split()[-1] == "3"
     refused = strata("scale", "--resume", "--progress", "none")
-    assert refused.returncode == 2 and "Strata cannot make its points" in refused.stderr, refused.stderr
+    assert refused.returncode == 2 and "Strata cannot set its values" in refused.stderr, refused.stderr
     done = strata("scale", "--resume", *by, "--progress", "none", "--json")
     assert done.returncode == 0, done.stderr
     assert {p["value"] for p in json.loads(done.stdout)["points"]} == {1, 2, 4}

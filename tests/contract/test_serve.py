@@ -322,7 +322,7 @@ def test_a_sweep_and_a_matrix_have_their_pages_and_a_sweep_answers_what_if(
 
 
 def test_the_dashboard_asks_for_metrics_that_there_are(server: Served) -> None:
-    """Grafana is not to be had here: the dashboard's queries are held against what is served, by Prometheus' own
+    """Grafana is not to be had here: the dashboard's queries are compared with what is served, by Prometheus' own
     parser where it is there."""
     from serving import SOURCE
 

@@ -103,7 +103,7 @@ def test_slices_are_kept_and_found_again(tmp_path: Path) -> None:
     back = look_back(str(tmp_path), time.strftime("%H:%M"))
     assert [s.at_unix_ns for s in back.slices] == [s.at_unix_ns for s in found]
     assert back.gaps == ()
-    with pytest.raises(UsageError, match="nothing was kept then"):
+    with pytest.raises(UsageError, match="nothing was kept at that time"):
         look_back(str(tmp_path), "2001-01-01T00:00")
 
 
@@ -158,5 +158,5 @@ def test_lines_of_another_version_are_left_out(tmp_path: Path) -> None:
     ring = ring_of(str(tmp_path))
     now = time.time_ns()
     ring.append(now, "{}")
-    with pytest.raises(UsageError, match="nothing was kept then"):
+    with pytest.raises(UsageError, match="nothing was kept at that time"):
         look_back(str(tmp_path), time.strftime("%H:%M:%S"))

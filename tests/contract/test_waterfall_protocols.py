@@ -21,7 +21,7 @@ from samba import PASSWORD, smbd
 from tracing import trace
 
 from strata.model.trace import TraceResult
-from strata.model.waterfall import Deed, Way
+from strata.model.waterfall import Deed, SubmittedBy
 
 pytestmark = [pytest.mark.root, pytest.mark.peer]
 SIZE = 8 * MIB
@@ -97,7 +97,7 @@ def test_every_request_at_depth_finds_its_reply(tmp_path: Path, served, rw: str,
     result = TraceResult.model_validate_json(done.stdout)
     fall = result.waterfall
     assert result.whole and fall is not None
-    found = [g for g in fall.groups if g.way is Way.EXCHANGE and g.deed is deed]
+    found = [g for g in fall.groups if g.way is SubmittedBy.EXCHANGE and g.deed is deed]
     print(served.__name__, rw, completed, [(g.deed, g.total.count) for g in fall.groups], fall.missing)
     assert (fall.missing.overlapping, fall.missing.unmatched, fall.missing.inconsistent) == (0, 0, 0)
     # Which of them the server's I/O belongs to is another question: it works in other threads than it receives in.

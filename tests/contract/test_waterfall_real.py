@@ -11,7 +11,7 @@ from loops import MIB, loop, need, need_root
 from tracing import trace
 
 from strata.model.trace import TraceResult
-from strata.model.waterfall import Deed, PartKind, PathKind, RequestGroup, Waterfall, Way
+from strata.model.waterfall import Deed, PartKind, PathKind, RequestGroup, SubmittedBy, Waterfall
 
 pytestmark = pytest.mark.root
 COUNT = 300
@@ -53,7 +53,7 @@ def test_direct_reads_go_through_the_loop_device_and_the_disk_below(device: str)
     dd = ["dd", f"if={device}", "of=/dev/null", "bs=8k", f"count={COUNT}", "iflag=direct"]
     result, fall = followed(device, *dd)
     (group,) = [g for g in fall.groups if g.deed is Deed.READ]
-    assert (group.way, group.total.count, fall.missing.requests) == (Way.CALL, COUNT, 0)
+    assert (group.way, group.total.count, fall.missing.requests) == (SubmittedBy.CALL, COUNT, 0)
     found = parts(fall, group)
     upper = Path(device).name
     assert found[PathKind.CALL, "", PartKind.OWN] == COUNT
@@ -67,8 +67,8 @@ def test_direct_reads_go_through_the_loop_device_and_the_disk_below(device: str)
 
 
 @pytest.mark.peer
-@pytest.mark.parametrize(("engine", "way"), [("io_uring", Way.IO_URING), ("libaio", Way.AIO)])
-def test_requests_at_depth_are_told_apart(device: str, engine: str, way: Way) -> None:
+@pytest.mark.parametrize(("engine", "way"), [("io_uring", SubmittedBy.IO_URING), ("libaio", SubmittedBy.AIO)])
+def test_requests_at_depth_are_told_apart(device: str, engine: str, way: SubmittedBy) -> None:
     words = [need("fio"), "--name=a", f"--filename={device}", "--rw=randread", "--bs=4k", "--direct=1", "--iodepth=8"]
     words += [f"--ioengine={engine}", f"--io_size={4 * COUNT}k", "--norandommap", "--thread=0"]
     _, fall = followed(device, *words)

@@ -1,7 +1,7 @@
 """A client that asks and a server that reads a device for it, both slow where told: `python asked.py serve|ask|…`.
 
 A question is two numbers, offset and length; the answer is so many bytes. The client says how long each took by its
-own clock, which is what a trace of them is held against. ``nbd`` asks an NBD server, several questions at once.
+own clock, which is what a trace of them is compared with. ``nbd`` asks an NBD server, several questions at once.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from two_clocks import Recording
 
 from strata.host.process import Child
 from strata.model.trace import TraceResult
-from strata.model.waterfall import Deed, PartKind, PartTimes, PathKind, Waterfall, Way
+from strata.model.waterfall import Deed, PartKind, PartTimes, PathKind, SubmittedBy, Waterfall
 from strata_lab.parts.disk import DiskControl
 from strata_lab.parts.hop import HopControl
 
@@ -122,7 +122,7 @@ def layers(result: TraceResult) -> dict[PathKind, float]:
     """Median ms of each kind of layer over the exchanges, which are all there."""
     fall = result.waterfall
     assert fall is not None
-    (group,) = [g for g in fall.groups if g.way is Way.EXCHANGE]
+    (group,) = [g for g in fall.groups if g.way is SubmittedBy.EXCHANGE]
     assert (group.deed, group.total.count) == (Deed.READ, COUNT), fall.missing
     assert fall.missing.requests == 0
     found: dict[PathKind, float] = {}
@@ -189,7 +189,7 @@ def test_a_file_on_a_file_system_is_followed_through_both_devices(path: Path_, t
     fall = result.waterfall
     assert fall is not None
     group = fall.groups[0]
-    assert (group.way, group.deed, group.total.count) == (Way.CALL, Deed.READ, COUNT)
+    assert (group.way, group.deed, group.total.count) == (SubmittedBy.CALL, Deed.READ, COUNT)
     assert {layer.kind for layer in fall.layers} >= {PathKind.CALL, PathKind.DEVICE}
     assert median(s.ns for s in fall.samples) == pytest.approx(median(took), rel=0.1)
 
@@ -225,7 +225,7 @@ def same_within_the_bound(one: TraceResult, two: TraceResult) -> None:
     assert clock.exchanges == COUNT
 
     def parts(fall: Waterfall) -> dict[tuple[PathKind, PartKind], PartTimes]:
-        (group,) = [g for g in fall.groups if g.way is Way.EXCHANGE]
+        (group,) = [g for g in fall.groups if g.way is SubmittedBy.EXCHANGE]
         return {(fall.layers[layer.layer].kind, p.part): p for layer in group.layers for p in layer.parts}
 
     here, there = parts(fall), parts(other)

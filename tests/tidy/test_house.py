@@ -70,7 +70,7 @@ def test_the_lab_is_packed_with_all_that_it_imports_and_fits_this_strata() -> No
         ("distributed", {"fleet"}),
         ("dask", {"fleet"}),
         ("cryptography", {"fleet"}),
-        # What our own readers are held against by tests.
+        # What our own readers are compared with by tests.
         ("hdrh", set()),
         ("prometheus_client", set()),
         ("junitparser", set()),

@@ -108,7 +108,7 @@ def test_arguments_have_a_bound_and_must_be_values() -> None:
 
 def test_a_plan_is_carried_out_once_also_after_a_new_start(tmp_path: Path) -> None:
     Duties("n", tmp_path).begin("a" * 32)
-    with pytest.raises(RunFailed, match="does nothing twice"):
+    with pytest.raises(RunFailed, match="has carried it out already"):
         Duties("n", tmp_path).begin("a" * 32)
     Duties("n", tmp_path).begin("b" * 32)
 

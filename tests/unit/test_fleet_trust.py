@@ -145,7 +145,7 @@ def one_of_the_authority_before(folder: Path) -> None:
         (a_big_one, "larger than the limit of 64 KiB"),
         (no_list, "crl.pem: no such file"),
         (a_list_of_another_authority, "crl.pem: it is not signed by ca.pem"),
-        (a_list_with_a_certificate_beside, "crl.pem: it holds something beside the revocation list"),
+        (a_list_with_a_certificate_beside, "crl.pem: it contains more than the revocation list"),
         (revoked, "node.pem was revoked on"),
         (one_of_the_authority_before, "not the authority's of this folder"),
     ],
@@ -264,7 +264,7 @@ def test_an_authority_from_before_gets_a_list(tmp_path: Path) -> None:
         path.unlink()
     with pytest.raises(SafetyRefusal) as refused:
         identity.security(doors.parsed("tls://x:1"), folder, "n1")
-    assert any("run strata node trust where the authority is" in text for text in refused.value.problems)
+    assert any("run strata node trust on the machine of the authority" in text for text in refused.value.problems)
     assert trust.make(folder, (), 30).fine
     assert identity.security(doors.parsed("tls://x:1"), folder, "n1") is not None
     # What still lies in its folder is known.

@@ -77,7 +77,7 @@ def test_history_compare_report_explain_and_check_read_it(url: str, tmp_path: Pa
         words = (*command, first.run) if command != ("runs",) else command
         code, text = strata(*words, "--store", url)
         assert (code, first.run in text or command == ("explain",)) == (0, True), command
-    assert check_run(first.run, url).rows == 4, "its own figures are held against the laws, not a summary of them"
+    assert check_run(first.run, url).rows == 4, "its own figures are checked against the laws, not a summary of them"
 
 
 def test_what_has_no_times_is_in_history_and_has_none(url: str) -> None:

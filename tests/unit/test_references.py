@@ -1,4 +1,4 @@
-"""What a run is held against: the newest earlier run of the same place with which nothing was wrong, and a spec."""
+"""What a run is compared with: the newest earlier run of the same place with which nothing was wrong, and a spec."""
 
 from __future__ import annotations
 

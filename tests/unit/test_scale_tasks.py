@@ -69,9 +69,9 @@ def test_a_budget_for_one_round_gives_times_without_an_interval() -> None:
 @pytest.mark.parametrize(
     ("points", "tasks", "why"),
     [
-        ("1,2,4", ("a=true {}",), "3 values are given"),
+        ("1,2,4", ("a=true {}",), "3 are given"),
         ("1,2", ("a=true",), "nothing would change"),
-        ("1,2", ("a=true {}", "a=true"), "two tasks have one name"),
+        ("1,2", ("a=true {}", "a=true"), "two tasks have this name"),
     ],
 )
 def test_tasks_that_cannot_be_compared_are_refused(points: str, tasks: tuple[str, ...], why: str) -> None:

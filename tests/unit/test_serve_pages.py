@@ -11,7 +11,7 @@ import pytest
 from serving import FIRST, SECOND, STOPPED, WATCHED, fill, keep_slices
 
 from strata.errors import UsageError
-from strata.serve import remembered, runs, watching
+from strata.serve import remembered, runs, watch
 from strata.serve.feeds import Feeds
 from strata.serve.remembered import RememberedPages
 from strata.serve.runs import RunPages
@@ -26,10 +26,10 @@ def store(tmp_path: Path) -> str:
 
 def test_more_histories_than_a_page_has_room_for_are_listed(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = RememberedPages(store)
-    assert "more cells than one page shows" not in pages.histories({"cell": "disk/*"}).html("")
+    assert "more cells than fit on one page" not in pages.histories({"cell": "disk/*"}).html("")
     monkeypatch.setattr(remembered, "CELLS_MOST", 1)
     found = pages.histories({"cell": "disk/*"})
-    assert "more cells than one page shows" in found.html("")
+    assert "more cells than fit on one page" in found.html("")
     names = json.loads(found.json())["cells"]
     assert len(names) > 1 and all(name.startswith("disk/") for name in names)
 
@@ -100,14 +100,14 @@ def test_the_twins_of_lists_say_what_their_pages_say(store: str) -> None:
 def test_a_look_back_leads_to_the_time_before_and_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STRATA_STATE_DIR", str(tmp_path / "s"))
     (tmp_path / "s").mkdir(mode=0o700)
-    assert json.loads(watching.shown({}).json())["watched"] == []
+    assert json.loads(watch.shown({}).json())["watched"] == []
     keep_slices(tmp_path / "s", 180)
-    now = watching.shown({"path": WATCHED})
+    now = watch.shown({"path": WATCHED})
     shown = now.html("/twin")
     assert 'name="around"' in shown and 'href="/twin"' in shown and ">Later</a>" not in shown
     earlier = re.search(r'href="/watch\?path=[^"&]*&amp;around=([^"]*)">Earlier', shown)
     assert earlier is not None
-    back = watching.shown({"path": WATCHED, "around": unquote(earlier[1])})
+    back = watch.shown({"path": WATCHED, "around": unquote(earlier[1])})
     shown, found = back.html(""), json.loads(back.json())
     assert found["from_unix_ns"] < json.loads(now.json())["from_unix_ns"] < found["to_unix_ns"]
     assert ">Later</a>" in shown and ">Now</a>" in shown and ">Earlier</a>" in shown

@@ -1,4 +1,4 @@
-"""What stands on what, what is held against what, what a specification promises; files of before both keys."""
+"""What stands on what, what is compared with what, what a specification promises; files of before both keys."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ import pytest
 
 from strata import units
 from strata.analyse.summary import cell_summary
-from strata.app import opening
-from strata.app.opening import check_words, opened
+from strata.app import safety_gate
+from strata.app.safety_gate import check_words, opened
 from strata.engine import build_job
 from strata.engine.fio.command import refusals
 from strata.engine.job import Timing
@@ -94,7 +94,7 @@ def test_a_file_of_others_is_left_alone(tmp_path: Path) -> None:
 @pytest.fixture
 def filled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     found: list[Any] = []
-    monkeypatch.setattr(opening, "fill", lambda path, *_, **__: found.append(path))
+    monkeypatch.setattr(safety_gate, "fill", lambda path, *_, **__: found.append(path))
     yield found
 
 
@@ -122,7 +122,7 @@ def test_what_could_not_be_filled_again_is_for_clean(tmp_path: Path, filled: lis
 
     def trimmed() -> None:
         with opened(file, w, 4 * units.MIB, True, None):
-            monkeypatch.setattr(opening, "fill", full)
+            monkeypatch.setattr(safety_gate, "fill", full)
 
     def full(*_: Any, **__: Any) -> None:
         raise OSError("no space")

@@ -19,8 +19,8 @@ from strata.model.waterfall import (
     PathLayer,
     RequestGroup,
     SampledRequest,
+    SubmittedBy,
     Waterfall,
-    Way,
 )
 
 COUNT = 2000
@@ -78,7 +78,7 @@ def waterfall(**missing: int) -> Waterfall:
     long = one.model_copy(update={"at_ns": 5_000_000, "ns": 9_000_000, "slow": True, "segments": slow})
     return Waterfall(
         layers=LAYERS,
-        groups=(RequestGroup(way=Way.EXCHANGE, deed=Deed.READ, total=times(1_000_000), layers=layers),),
+        groups=(RequestGroup(way=SubmittedBy.EXCHANGE, deed=Deed.READ, total=times(1_000_000), layers=layers),),
         samples=(one, over, long),
         missing=NotFollowed(**{**none, **missing}),
         marks=12_000,

@@ -15,7 +15,7 @@ from typing import Any
 from honesty.rows import Row
 from strata.analyse.series.course import course_of
 from strata.app.measure import measure_endpoint
-from strata.app.opening import opened
+from strata.app.safety_gate import opened
 from strata.app.until import BIN_S
 from strata.engine import Backing, Shaping, TargetConfig, TargetProcess, Timing
 from strata.host import testfile

@@ -24,8 +24,8 @@ from strata.analyse.visit import Visit, visit_from, visit_of
 from strata.app.driver import run_sampled
 from strata.app.matrix import measure_matrix
 from strata.app.matrix_plan import MatrixWords
-from strata.app.opening import opened
 from strata.app.options import Options
+from strata.app.safety_gate import opened
 from strata.app.sampling_scope import SamplingScope
 from strata.engine import Request, Timing, engine_of
 from strata.engine.cell import prepare_cell

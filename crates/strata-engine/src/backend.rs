@@ -134,7 +134,7 @@ fn blocks(recipe: &Recipe) -> u64 {
     (0..recipe.pattern.areas.len()).map(|target| recipe.pattern.blocks(target as u16)).sum()
 }
 
-/// Open the targets and hold the blocks against them.
+/// Open the targets and check the blocks against them.
 fn opened(specs: &[Spec], change: Option<Change>, recipe: &Recipe) -> Result<Vec<strata_io::Target>> {
     let open = |(number, spec): (usize, &Spec)| {
         let path = spec.path.as_path();

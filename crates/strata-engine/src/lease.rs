@@ -1,6 +1,6 @@
 //! The dead-man limit: a run that nobody renews stops by itself.
 //!
-//! It is looked at by the conductor, never by the load loop, and needs nothing of the process but that its threads run:
+//! It is looked at by the collector, never by the load loop, and needs nothing of the process but that its threads run:
 //! a Python that hangs with its lock held renews nothing and hinders nothing.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -120,15 +120,15 @@ impl Launch {
         };
         let notice = Arc::clone(&status);
         let spans = (collector.recipe.ramp_ns, collector.recipe.interval_ns);
-        let spawned = std::thread::Builder::new().name("strata-conductor".to_owned()).spawn(move || {
+        let spawned = std::thread::Builder::new().name("strata-collector".to_owned()).spawn(move || {
             let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| collector.collect_all()));
             notice
                 .result
-                .finish(result.unwrap_or_else(|_| Err(Error::bug("engine", "the conductor panicked"))));
+                .finish(result.unwrap_or_else(|_| Err(Error::bug("engine", "the collector panicked"))));
         });
         if let Err(e) = spawned {
             control.abandon();
-            return Err(Error::system("cannot start the conductor thread", e));
+            return Err(Error::system("cannot start the collector thread", e));
         }
         Ok(Run { control, status, spans, lease, now_ns: Box::new(move || clock.now_ns()) })
     }

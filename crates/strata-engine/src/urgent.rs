@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// After the start: the first I/O is issued by then, and threads that are more than the CPUs wait no longer.
 pub const URGENT_NS: u64 = 1_000_000;
 
-/// Of the conductor above its loads: one that they could keep from a CPU would not lower them.
+/// Of the collector above its loads: one that they could keep from a CPU would not lower them.
 const LEAD: libc::c_int = 2;
 const LOAD: libc::c_int = 1;
 
@@ -18,13 +18,13 @@ pub struct Urgent(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether the conductor has it, and nobody was lowered yet.
+    /// Whether the collector has it, and nobody was lowered yet.
     open: bool,
-    /// Id and own policy of threads that are alive, the conductor first: each takes itself out before it ends.
+    /// Id and own policy of threads that are alive, the collector first: each takes itself out before it ends.
     raised: Vec<(libc::pid_t, libc::c_int)>,
 }
 
-/// The conductor's: lowers all when it is gone.
+/// The collector's: lowers all when it is gone.
 pub struct Leading<'a>(&'a Urgent);
 
 /// Gives the priority back, unless it was already.

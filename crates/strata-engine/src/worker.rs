@@ -234,7 +234,7 @@ fn prepare<Q, C, F>(
     let _ = ready.send(Ok(setup));
     let Some(start_ns) = control.await_gate() else { return };
     tools.recorder.count_from(start_ns + recipe.ramp_ns);
-    // Given back by the conductor once the first I/O is issued: not in the loop.
+    // Given back by the collector once the first I/O is issued: not in the loop.
     let _urgent = recipe.start_at_ns.map(|_| control.urgent.raise());
     if !control.await_start(&clock, start_ns) {
         let _ = events.send(Event::Finished(Box::new(Report::idle(thread, recipe, control))));

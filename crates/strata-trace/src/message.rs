@@ -141,7 +141,7 @@ pub struct Segment<'a> {
 
 /// One direction of a connection.
 #[derive(Debug, Default)]
-struct Way {
+struct DirectionState {
     /// The number of its SYN.
     first: Option<u32>,
     /// As far as it was seen.
@@ -158,7 +158,7 @@ struct Way {
     again: Vec<(u64, u64)>,
 }
 
-impl Way {
+impl DirectionState {
     /// From the number in a segment to the place.
     fn place(&self, seq: u32) -> Option<u64> {
         let expected = self.first?.wrapping_add(1).wrapping_add(self.seen as u32);
@@ -194,7 +194,7 @@ struct Waiting {
 
 #[derive(Debug)]
 struct Connection {
-    ways: BTreeMap<u64, Way>,
+    directions: BTreeMap<u64, DirectionState>,
     /// Which protocol, and which end asks.
     spoken: Option<(usize, u64)>,
     waiting: HashMap<u64, Waiting>,
@@ -230,9 +230,9 @@ impl<'a> Reader<'a> {
         let needs = connection.read(segment, self.protocols, &mut self.pairs, self.most);
         if needs.is_none()
             && segment.incoming
-            && let Some(way) = connection.ways.get_mut(&segment.from)
+            && let Some(direction) = connection.directions.get_mut(&segment.from)
         {
-            way.account(segment);
+            direction.account(segment);
         }
         needs
     }
@@ -242,16 +242,16 @@ impl<'a> Reader<'a> {
             return;
         }
         let connection = self.connections.entry(key).or_insert_with(|| Connection {
-            ways: BTreeMap::new(),
+            directions: BTreeMap::new(),
             spoken: None,
             waiting: HashMap::new(),
             unmatched: 0,
             again: false,
         });
-        let way = connection.ways.entry(segment.from).or_default();
+        let direction = connection.directions.entry(segment.from).or_default();
         // The next one of the same name cannot be told apart by anybody who has names alone.
-        connection.again |= way.first.is_some_and(|first| first != segment.seq);
-        way.first = Some(segment.seq);
+        connection.again |= direction.first.is_some_and(|first| first != segment.seq);
+        direction.first = Some(segment.seq);
     }
 
     /// What was read.
@@ -266,9 +266,9 @@ impl<'a> Reader<'a> {
                 twice.push((client, server));
                 continue;
             }
-            for (from, way) in &connection.ways {
+            for (from, direction) in &connection.directions {
                 let to = if *from == client { server } else { client };
-                again.extend(way.again.iter().map(|&(at, bytes)| Again { from: *from, to, at, bytes }));
+                again.extend(direction.again.iter().map(|&(at, bytes)| Again { from: *from, to, at, bytes }));
             }
             let waiting = connection.waiting.len() as u64;
             spoken.push(Spoken { client, server, unmatched: connection.unmatched, waiting });
@@ -317,54 +317,54 @@ impl Connection {
                 Err(needs) => return Some(needs),
             }
         }
-        let way = self.ways.get_mut(&segment.from)?;
-        let begin = way.place(segment.seq)?;
+        let direction = self.directions.get_mut(&segment.from)?;
+        let begin = direction.place(segment.seq)?;
         let end = begin + segment.length as u64;
         let Some((protocol, client)) = self.spoken else {
-            way.seen = way.seen.max(end);
-            way.next = way.seen;
+            direction.seen = direction.seen.max(end);
+            direction.next = direction.seen;
             return None;
         };
         let rows = &protocols[protocol].rows;
         let asks = segment.from == client;
         let server = if asks { segment.to } else { segment.from };
         loop {
-            let way = self.ways.get_mut(&segment.from)?;
-            let at = way.next + way.header.len() as u64;
+            let direction = self.directions.get_mut(&segment.from)?;
+            let at = direction.next + direction.header.len() as u64;
             if at >= end {
                 break;
             }
             if at < begin {
                 // A header was in what was not seen.
-                way.restart(begin);
+                direction.restart(begin);
                 self.lose();
                 continue;
             }
-            let wanted = match row_of(rows, asks, &way.header) {
+            let wanted = match row_of(rows, asks, &direction.header) {
                 Read::Needs(bytes) => bytes,
-                Read::Row(_) | Read::Nothing => way.header.len() + 1,
+                Read::Row(_) | Read::Nothing => direction.header.len() + 1,
             };
             let from = (at - begin) as usize;
-            let missing = wanted.saturating_sub(way.header.len()).min(segment.length - from);
+            let missing = wanted.saturating_sub(direction.header.len()).min(segment.length - from);
             let Some(bytes) = segment.bytes.get(from..from + missing) else {
                 return Some(from + missing);
             };
-            way.header.extend_from_slice(bytes);
-            let row = match row_of(rows, asks, &way.header) {
+            direction.header.extend_from_slice(bytes);
+            let row = match row_of(rows, asks, &direction.header) {
                 Read::Needs(_) => continue,
-                Read::Row(row) if way.synced || row.role != Role::Other => row,
+                Read::Row(row) if direction.synced || row.role != Role::Other => row,
                 Read::Row(_) | Read::Nothing => {
-                    let lost = way.synced;
+                    let lost = direction.synced;
                     // The next segment may begin with one again.
-                    way.restart(end);
+                    direction.restart(end);
                     if lost {
                         self.lose();
                     }
                     break;
                 }
             };
-            let header = std::mem::take(&mut way.header);
-            let begin = way.next;
+            let header = std::mem::take(&mut direction.header);
+            let begin = direction.next;
             let tag = row.tag.and_then(|t| t.of(&header));
             let brought =
                 if row.brought { tag.and_then(|t| self.waiting.get(&t)).map(|w| w.brings) } else { Some(0) };
@@ -372,15 +372,15 @@ impl Connection {
             let whole = length.zip(brought).and_then(|(own, more)| own.checked_add(more));
             let Some(next) = whole.filter(|n| *n >= row.header as u64).and_then(|n| begin.checked_add(n))
             else {
-                way.restart(end);
+                direction.restart(end);
                 self.lose();
                 break;
             };
-            (way.synced, way.next) = (true, next);
+            (direction.synced, direction.next) = (true, next);
             self.message(row, &header, tag, (begin, next), (client, server), pairs, most);
         }
-        let way = self.ways.get_mut(&segment.from)?;
-        way.seen = way.seen.max(end);
+        let direction = self.directions.get_mut(&segment.from)?;
+        direction.seen = direction.seen.max(end);
         None
     }
 

@@ -25,7 +25,7 @@ use crate::message::Protocol;
 use crate::page::Layout;
 use crate::path::people::People;
 use crate::path::{Traced, waterfall};
-use crate::saved::{self, Way};
+use crate::saved::{self, PathRecord};
 use crate::summary::{Source, summarise};
 
 /// From one look at the buffers to the next.
@@ -268,7 +268,7 @@ impl Buffers {
         let marks = self.marks.len() as u64;
         let way = self.mark_decoder.is_some().then(|| {
             self.marks.sort_by_key(|m| m.at_ns);
-            Way {
+            PathRecord {
                 marks: std::mem::take(&mut self.marks),
                 messages: captured.messages,
                 people: std::mem::take(&mut self.people),

@@ -53,7 +53,7 @@ struct PathHead {
 
 /// What a waterfall is made of beside the events of the block layer.
 #[derive(Clone, Debug, Default)]
-pub struct Way {
+pub struct PathRecord {
     /// In time.
     pub marks: Vec<Mark>,
     /// Questions and replies.
@@ -69,7 +69,7 @@ pub struct Saved {
     /// The block layer.
     pub source: Source,
     /// Of a waterfall.
-    pub way: Option<Way>,
+    pub way: Option<PathRecord>,
     /// What the recording said about itself.
     pub recording: serde_json::Value,
 }
@@ -87,7 +87,7 @@ pub fn is_ours(begin: &[u8]) -> bool {
 pub fn write(
     to: &mut impl Write,
     source: &Source,
-    way: Option<&Way>,
+    way: Option<&PathRecord>,
     recording: &serde_json::Value,
 ) -> io::Result<()> {
     let head = Head {
@@ -156,7 +156,7 @@ pub fn read(from: &mut impl Read) -> io::Result<Saved> {
     let way = match head.path {
         None => None,
         Some(path) => {
-            let mut way = Way { people: path.people, follow: path.follow, ..Way::default() };
+            let mut way = PathRecord { people: path.people, follow: path.follow, ..PathRecord::default() };
             way.messages.spoken = path.spoken;
             way.messages.again = path.again;
             for (target, extents) in head.targets.iter_mut().zip(path.extents) {
@@ -186,7 +186,7 @@ pub fn read(from: &mut impl Read) -> io::Result<Saved> {
 }
 
 /// Whether every number is one that a recording can have.
-fn within(source: &Source, way: Option<&Way>) -> bool {
+fn within(source: &Source, way: Option<&PathRecord>) -> bool {
     let (begin, end) = source.window_ns.unwrap_or_default();
     let extents = source.targets.iter().flat_map(|t| &t.extents);
     let messages = way.map(|w| &w.messages);

@@ -12,7 +12,7 @@ use strata_trace::message::{Again, Messages, Spoken, Tagged};
 use strata_trace::path::join::{Stated, join};
 use strata_trace::path::people::People;
 use strata_trace::path::{Traced, waterfall};
-use strata_trace::saved::{self, Saved, Way};
+use strata_trace::saved::{self, PathRecord, Saved};
 use strata_trace::{Source, summarise};
 
 const DEV: u32 = 7 << 20;
@@ -100,7 +100,7 @@ prop_compose! {
         let mut people = People::default();
         people.put(1, 1, "dd");
         people.put(i32::MAX, i32::MIN, "far");
-        let way = Way { marks, messages, people, follow };
+        let way = PathRecord { marks, messages, people, follow };
         let window_ns = window_ns.map(|(a, b)| (a.min(b), a.max(b)));
         let source = Source { targets: vec![target], events, names: Names::default(), window_ns, whole };
         let mut bytes = Vec::new();
@@ -135,7 +135,7 @@ fn numbers_that_no_trace_has_are_refused() {
         };
         let pair = Tagged { client: 1, server: 2, asked, answered: (0, 1), deed: 1 };
         let messages = Messages { pairs: vec![pair], ..Messages::default() };
-        let way = Way { messages, ..Way::default() };
+        let way = PathRecord { messages, ..PathRecord::default() };
         let mut bytes = Vec::new();
         saved::write(&mut bytes, &source, Some(&way), &serde_json::Value::Null).unwrap();
         saved::read(&mut bytes.as_slice()).err().map(|e| e.to_string()).unwrap_or_default()

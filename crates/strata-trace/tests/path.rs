@@ -8,13 +8,13 @@ use strata_trace::event::{Event, Kind as Block, Names};
 use strata_trace::flags::Flags;
 use strata_trace::mark::{Call, Mark, What};
 use strata_trace::message::{Again, Messages, Spoken, Tagged};
-use strata_trace::path::calls::{Deed, Way};
+use strata_trace::path::calls::{Deed, SubmittedBy};
 use strata_trace::path::figures::{Group, Waterfall};
 use strata_trace::path::join::{Stated, join};
 use strata_trace::path::people::People;
 use strata_trace::path::tree::{Kind, Part};
 use strata_trace::path::{Traced, waterfall};
-use strata_trace::saved::{Saved, Way as Recorded};
+use strata_trace::saved::{PathRecord, Saved};
 use strata_trace::summary::Source;
 
 const UPPER: u32 = 7 << 20;
@@ -126,7 +126,7 @@ fn a_system_call_goes_through_a_device_and_the_one_below_it() {
     let found = fall(events, call(CLIENT, Call::Read, true, 100, 1000).to_vec(), &targets());
     assert_eq!(
         (found.groups[0].way, found.groups[0].deed, found.groups[0].total.count),
-        (Way::Call, Deed::Read, 1)
+        (SubmittedBy::Call, Deed::Read, 1)
     );
     let device = |part, ns| (Kind::Device, part, ns);
     assert_eq!(
@@ -152,7 +152,7 @@ fn requests_of_io_uring_are_told_apart_in_one_call() {
     let mut events = whole(UPPER, CLIENT, 0, [120, 150, 790]);
     events.extend(whole(UPPER, CLIENT, 64, [220, 250, 690]));
     let found = fall(events, marks, &targets()[..1]);
-    assert_eq!(found.groups[0].way, Way::IoUring);
+    assert_eq!(found.groups[0].way, SubmittedBy::IoUring);
     let mut taken: Vec<u64> = found.samples.iter().map(|s| s.ns).collect();
     taken.sort_unstable();
     // To the return of the call that waited for both.
@@ -167,7 +167,7 @@ fn io_submit_ends_with_its_io_and_is_fetched_later() {
     let mut marks = call(CLIENT, Call::Submit, false, 100, 200).to_vec();
     marks.extend(call(CLIENT, Call::Reap, false, 300, 950));
     let found = fall(whole(UPPER, CLIENT, 0, [120, 150, 900]), marks, &targets()[..1]);
-    assert_eq!((found.groups[0].way, found.samples[0].ns), (Way::Aio, 850));
+    assert_eq!((found.groups[0].way, found.samples[0].ns), (SubmittedBy::Aio, 850));
     assert!(told(&found).contains(&(Kind::Client, Part::Own, 50)));
 }
 
@@ -188,7 +188,7 @@ fn exchange(shift: u64) -> (Vec<Mark>, Vec<Event>) {
 fn a_question_to_a_server_is_divided_between_both_and_the_wire() {
     let (marks, events) = exchange(0);
     let found = fall(events, marks, &targets()[..1]);
-    assert_eq!((found.groups[0].way, found.groups[0].deed), (Way::Exchange, Deed::Read));
+    assert_eq!((found.groups[0].way, found.groups[0].deed), (SubmittedBy::Exchange, Deed::Read));
     assert_eq!(
         told(&found),
         [
@@ -210,7 +210,7 @@ fn the_next_socket_may_have_the_address_of_one_that_is_gone() {
     let mut all = vec![Mark { b: 300, c: 400, ..arrival(10, 1) }, mark(20, CLIENT, What::Gone, 1, 0)];
     all.extend(marks);
     let found = fall(events, all, &targets()[..1]);
-    assert_eq!((found.groups[0].way, found.groups[0].total.count), (Way::Exchange, 1));
+    assert_eq!((found.groups[0].way, found.groups[0].total.count), (SubmittedBy::Exchange, 1));
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn overlapping_questions_are_counted_and_not_told() {
     let (more, others) = exchange(5000);
     marks.extend(more);
     let found = fall_of(CLIENT, [events, others].concat(), marks, &targets()[..1]);
-    assert!(found.groups.iter().all(|g| g.way != Way::Exchange), "{found:?}");
+    assert!(found.groups.iter().all(|g| g.way != SubmittedBy::Exchange), "{found:?}");
     // What is still open when the window ends is not counted yet.
     let (mut marks, events) = exchange(0);
     let second = [
@@ -262,7 +262,7 @@ fn two_questions_sent_together_are_not_told_as_one() {
     let (marks, events) = two_at_once();
     let found = fall(events.clone(), marks.clone(), &targets()[..1]);
     assert_eq!(
-        (found.groups.iter().filter(|g| g.way == Way::Exchange).count(), found.missing.overlapping),
+        (found.groups.iter().filter(|g| g.way == SubmittedBy::Exchange).count(), found.missing.overlapping),
         (0, 0)
     );
     let found = fall_of(CLIENT, events, marks.clone(), &targets()[..1]);
@@ -298,7 +298,7 @@ fn headers_say_which_reply_belongs_to_which_question() {
     marks.extend(opened());
     let found = fall_with(&tags(false), CLIENT, events.clone(), marks.clone(), &targets()[..1]);
     let (group, missing) = (&found.groups[0], found.missing);
-    assert_eq!((group.way, group.deed, group.total.count), (Way::Exchange, Deed::Read, 2));
+    assert_eq!((group.way, group.deed, group.total.count), (SubmittedBy::Exchange, Deed::Read, 2));
     assert_eq!(
         (missing.overlapping, missing.inconsistent, missing.unmatched, missing.under_way),
         (0, 0, 5, 1)
@@ -342,7 +342,7 @@ fn recording(events: Vec<Event>, marks: Vec<Mark>, messages: Messages, follow: i
     };
     Saved {
         source,
-        way: Some(Recorded { marks, messages, people, follow }),
+        way: Some(PathRecord { marks, messages, people, follow }),
         recording: serde_json::Value::Null,
     }
 }

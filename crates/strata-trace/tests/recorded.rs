@@ -10,7 +10,7 @@ use strata_trace::mark::{Call, Mark, What};
 use strata_trace::message::{Messages, Spoken, Tagged};
 use strata_trace::page::Layout;
 use strata_trace::path::people::People;
-use strata_trace::saved::Way;
+use strata_trace::saved::PathRecord;
 use strata_trace::{Event, Source, saved, summarise};
 
 const LOOP0: u32 = 7 << 20;
@@ -135,7 +135,7 @@ fn what_a_waterfall_is_made_of_reads_back_as_it_was() {
     let mut people = People::default();
     people.put(6, 5, "naïve");
     let messages = Messages { pairs: vec![pair], spoken: vec![spoken], again: Vec::new() };
-    let way = Way { marks: marks.collect(), messages, people, follow: 6 };
+    let way = PathRecord { marks: marks.collect(), messages, people, follow: 6 };
     let mut file = Vec::new();
     saved::write(&mut file, &source, Some(&way), &serde_json::Value::Null).unwrap();
     let again = saved::read(&mut file.as_slice()).unwrap();

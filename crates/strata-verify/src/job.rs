@@ -148,7 +148,7 @@ pub enum Order {
 pub enum Mode {
     /// Write and read.
     Run,
-    /// Hold what is there against the journal; write nothing.
+    /// Compare the data with the journal; write nothing.
     Check,
     /// Check, then write and read on.
     Resume,

@@ -144,8 +144,8 @@ def grow(name: Name = None) -> None:
 
 @lab.command("shrink")
 def shrink(name: Name = None) -> None:
-    """Take the last node out of a running lab: of vm-disks its data moves to the others first, of block-cluster it
-    dies.
+    """Remove the last node from a running lab: in vm-disks its data moves to the others first; in block-cluster it
+    fails.
     """
     from strata_lab import labs
 
@@ -154,11 +154,11 @@ def shrink(name: Name = None) -> None:
 
 @lab.command("resize")
 def resize(
-    what: Annotated[str, typer.Argument(help="What there shall be more or less of, e.g. storage-nodes.")],
-    many: Annotated[int, typer.Argument(help="How many there shall be.")],
+    what: Annotated[str, typer.Argument(help="Axis to resize: storage-nodes, queues or controllers.")],
+    many: Annotated[int, typer.Argument(help="New number.")],
     name: Name = None,
 ) -> None:
-    """Bring a running lab to so many storage nodes, queues or controllers (stack vm-disks), while it is used."""
+    """Change the number of storage nodes, queues or controllers of a running lab (stack vm-disks)."""
     from strata_lab import labs
 
     out(f"{labs.resize(name, what, many)} has {many} {what}")

@@ -46,7 +46,7 @@ class LabNode:
     def own_netns(self, doing: str) -> str:
         """Its namespace. Raises `RunFailed` where all nodes share the loopback: what is to be done needs a card."""
         if self.netns is None:
-            why = "a reduced lab has no network cards of its own"
+            why = "a reduced lab has no network cards"
             raise RunFailed(f"cannot {doing}", self.name, why, "run the lab as root")
         return self.netns
 

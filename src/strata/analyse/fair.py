@@ -1,8 +1,8 @@
 """Whether two runs may be compared: their environments, field by field.
 
 A field either *prevents* a comparison (another generator, another size of the data: the figures then are of two
-different measurements) or *colours* it (another kernel, device or power plan: perhaps just what is to be compared, and
-then everything else has to be the same). What was recorded on one side only colours: nobody knows.
+different measurements) or leaves a *caveat* (another kernel, device or power plan: perhaps just what is to be compared,
+and then everything else has to be the same). What only one side recorded is a caveat, because it is not known.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from strata.model.survey import Survey
 
 Fields = Mapping[str, tuple[str | None, Fairness]]
 
-_PREVENTS, _COLOURS = Fairness.PREVENTS, Fairness.COLOURS
+_PREVENTS, _CAVEAT = Fairness.PREVENTS, Fairness.CAVEAT
 
 
 def compare_environments(a: RunBrief, b: RunBrief) -> tuple[EnvironmentField, ...]:
@@ -30,9 +30,9 @@ def compare_environments(a: RunBrief, b: RunBrief) -> tuple[EnvironmentField, ..
     for name in dict.fromkeys((*left, *right)):
         if unequal and (name in left) != (name in right):
             continue
-        x, weight = left.get(name, (None, _COLOURS))
-        y, other = right.get(name, (None, _COLOURS))
-        heavy = _PREVENTS if _PREVENTS in (weight, other) and x is not None and y is not None else _COLOURS
+        x, weight = left.get(name, (None, _CAVEAT))
+        y, other = right.get(name, (None, _CAVEAT))
+        heavy = _PREVENTS if _PREVENTS in (weight, other) and x is not None and y is not None else _CAVEAT
         found.append(EnvironmentField(name=name, a=x, b=y, fairness=Fairness.SAME if x == y else heavy))
     return tuple(found)
 
@@ -49,17 +49,17 @@ def fields_of(run: RunBrief) -> Fields:
         "build": (_text(e.build.get("profile")), _PREVENTS),
         "size of the data": (units.size(size), _PREVENTS),
         "ramp and run time": (f"{plan.ramp_s:g} s + {plan.runtime_s:g} s", _PREVENTS),
-        "Strata": (e.strata_version, _COLOURS),
-        "sources": (_text(e.build.get("source") or e.build.get("git")), _COLOURS),
-        "host": (e.hostname, _COLOURS),
-        "kernel": (e.kernel, _COLOURS),
-        "stack": (plan.stack.name, _COLOURS),
-        "placement": (_text(plan.placement.job if plan.placement else "none"), _COLOURS),
-        "preconditioning": (_text(plan.precondition.model_dump() if plan.precondition else "none"), _COLOURS),
-        "idle between steps": (f"{plan.cooldown_s:g} s", _COLOURS),
+        "Strata": (e.strata_version, _CAVEAT),
+        "sources": (_text(e.build.get("source") or e.build.get("git")), _CAVEAT),
+        "host": (e.hostname, _CAVEAT),
+        "kernel": (e.kernel, _CAVEAT),
+        "stack": (plan.stack.name, _CAVEAT),
+        "placement": (_text(plan.placement.job if plan.placement else "none"), _CAVEAT),
+        "preconditioning": (_text(plan.precondition.model_dump() if plan.precondition else "none"), _CAVEAT),
+        "idle between steps": (f"{plan.cooldown_s:g} s", _CAVEAT),
     }
     if run.survey is not None:
-        found |= {name: (value, _COLOURS) for name, value in _platform(run.survey).items()}
+        found |= {name: (value, _CAVEAT) for name, value in _platform(run.survey).items()}
     return found
 
 

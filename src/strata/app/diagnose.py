@@ -17,7 +17,6 @@ from strata.app.driver import Driver
 from strata.app.experiment import experimented
 from strata.app.kept import opened, report_of
 from strata.app.live import recorded
-from strata.app.naming import file_or_directory
 from strata.app.options import Options, check_size, choose_size
 from strata.app.place import Place
 from strata.app.plan import plan_of, refused_cells
@@ -25,6 +24,7 @@ from strata.app.runner import Emit
 from strata.app.session import Session
 from strata.app.stacks import DISK, asked_of, data_path_of, keep_layers, local_stack, no_nodes, read_stack
 from strata.app.stages import diagnose_stages
+from strata.app.where import file_or_directory
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
 from strata.engine import Piece, Shaping, engine_for

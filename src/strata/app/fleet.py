@@ -1,4 +1,4 @@
-"""The same run on many hosts: have it measured on every node of a cluster, and hold the hosts against each other."""
+"""The same run on many hosts: have it measured on every node of a cluster, and compare the hosts."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _compared(store: Store, first: Run, others: Sequence[RunBrief], lost: Sequen
     writes = {cell.workload.key: cell.workload.rw.writes for cell in first.plan.cells}
     judged = judge(hosts, below, writes)
     if not judged.views:
-        why, hint = "no cell was measured on all of them", "measure the same workloads at layers of the same names"
+        why, hint = "no cell was measured on all hosts", "measure the same workloads at layers of the same names"
         raise InconclusiveError("cannot compare", f"{len(runs)} hosts", why, hint)
     remarks = []
     if judged.line is None:

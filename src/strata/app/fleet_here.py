@@ -40,7 +40,7 @@ class RunWords(Value):
 def run_here(words: RunWords, run: str) -> Complete:
     """Measures it and gives the run with all that it found; it is in a store of the node first.
 
-    Raises `RunFailed` where the command failed, or nobody waits for it any more.
+    Raises `RunFailed` where the command failed, or its client is gone.
     """
     from strata.fleet.node import here
     from strata.store import open_store
@@ -50,7 +50,7 @@ def run_here(words: RunWords, run: str) -> Complete:
     with Child(programs.python("strata", *words.argv(state.name, url))) as child:
         while not child.wait(LOOK_S):
             if state.cancelled() or not state.scheduler_alive():
-                raise RunFailed("stopped the run of", state.name, "nobody waits for it any more")
+                raise RunFailed("stopped the run of", state.name, "its client is gone")
         code, said = child.returncode, child.last_words().splitlines()
     if code != 0:
         errors = [line.removeprefix("error: ") for line in said if line.startswith("error: ")]

@@ -164,7 +164,7 @@ def _why(outcome: GateOutcome, cells: Sequence[GateCell], runs: int, short: bool
         worst = min(bad, key=lambda c: c.ratio.value)
         return f"{len(bad)} of {len(cells)} cells lost IOPS, most {worst.name}"
     if outcome is GateOutcome.FINE:
-        return f"none of {len(cells)} cells lost so much"
+        return f"none of {len(cells)} cells lost more than the limit"
     if not bad:
         return None
     if short:

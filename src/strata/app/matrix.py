@@ -21,15 +21,15 @@ from strata.app.earlier import earlier_noise, earlier_noise_of, noise_place_of
 from strata.app.kept import matrix_result, opened
 from strata.app.live import recorded
 from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_plan
-from strata.app.naming import is_endpoint
-from strata.app.opening import endpoints_of, opened_together
 from strata.app.options import Options
 from strata.app.place import Place, another_file
 from strata.app.plan import refused_cells
 from strata.app.runner import Emit, Runner, Site, check_layers, check_resumable, rates, run_of
+from strata.app.safety_gate import endpoints_of, opened_together
 from strata.app.sampling_scope import devices_reached
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import stack_of
+from strata.app.where import is_endpoint
 from strata.discover.survey import survey
 from strata.engine import Engine, Timing, engine_for, measure_generator
 from strata.engine.port import Keeping
@@ -355,7 +355,7 @@ def _measured(runner: Runner, size: int, store: Store) -> MatrixResult:
         run = runner.keep(status=status, pooled=own, matrix_end=_end(machine, status), message=runner.say(said))
     if visits.lost is not None:
         hint = f"once the clients are back: strata measure --resume {run.id}"
-        raise ClientsLost("cannot go on at", run.plan.stack.layers[0].endpoint, visits.lost, hint)
+        raise ClientsLost("cannot continue at", run.plan.stack.layers[0].endpoint, visits.lost, hint)
     if status is RunStatus.STOPPED:
         raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")
     done = matrix_result(run, runner.cells())

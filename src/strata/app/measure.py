@@ -12,9 +12,9 @@ from pydantic import Field
 
 from strata import units
 from strata.app.live import recorded
-from strata.app.opening import endpoints_of, opened_together
 from strata.app.precondition import budget_of, write_until_steady
 from strata.app.runner import Emit, Runner, as_progress, run_of
+from strata.app.safety_gate import endpoints_of, opened_together
 from strata.app.sampling_scope import sampling_scope_of_endpoints
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import stack_of
@@ -322,7 +322,7 @@ def keep_run(report: Report, url: str | None) -> tuple[str | None, str | None]:
 
 
 def _platform(endpoint: Endpoint) -> Survey | None:
-    """What a later comparison is compared with: devices, file system, governor. Of a server nobody here can tell."""
+    """What a later run is compared by: devices, file system, governor. Of a server nobody here can tell."""
     from strata.discover.survey import survey
 
     if endpoint.kind is not EndpointKind.FILE or endpoint.path is None:

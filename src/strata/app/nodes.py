@@ -71,7 +71,7 @@ def join(
         raise UsageError("cannot join", "", "", "give either the address of the scheduler or --scheduler-file")
     called = name if name is not None else socket.gethostname().partition(".")[0]
     if re.fullmatch(NODE_NAME, called) is None:
-        why = "a node is called by letters, digits, '.', '_' and '-', at most 63"
+        why = "a node's name has letters, digits, '.', '_' and '-', at most 63"
         raise UsageError("cannot call the node", called[:300], why, "give another --name")
     if namespace is not None:
         # The whole process: nothing of it has another thread yet.

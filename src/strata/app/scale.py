@@ -12,7 +12,6 @@ from pathlib import Path
 from strata.app.kept import opened, scale_result
 from strata.app.live import recorded
 from strata.app.matrix import MatrixSite, ends_of, ground_of, plan_site
-from strata.app.naming import is_endpoint
 from strata.app.options import Options
 from strata.app.place import Place
 from strata.app.plan import refused_cells
@@ -22,6 +21,7 @@ from strata.app.scale_plan import at_value, cell_at, check_base, over_targets, s
 from strata.app.scale_points import Maker, placed_at
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import read_stack
+from strata.app.where import is_endpoint
 from strata.engine import Engine, Timing, engine_for
 from strata.errors import RunFailed, Stopped, UsageError
 from strata.host.runlock import held
@@ -64,12 +64,12 @@ def _check_made(ask: ScaleAsk, where: Sequence[str], maker: Maker | None, engine
     """Raises `UsageError` where nobody is there who makes the points, or somebody too many."""
     axis, needs = ask.axis, f"cannot scale over {ask.axis.value} at"
     if axis.commanded and maker is None:
-        hint = "--make 'COMMAND {}' --now N: a command that makes so many, and how many there are now"
-        raise UsageError(needs, where[0], "Strata cannot make its points", hint)
+        hint = "--make 'COMMAND {}' --now N: a command that sets the number, and the present number"
+        raise UsageError(needs, where[0], "Strata cannot set its values", hint)
     if maker is not None and not axis.commanded:
         made = ", ".join(a.value for a in Axis if a.commanded)
         raise UsageError(
-            "cannot use --make with", f"--over {axis.value}", "Strata makes its points", f"it is for {made}"
+            "cannot use --make with", f"--over {axis.value}", "Strata sets its values itself", f"use it for {made}"
         )
     if axis.made is Made.NODES and engine is None:
         raise UsageError(needs, where[0], "no scheduler is named", "--nodes tls://host:8786")
@@ -103,7 +103,7 @@ def resume_scale(
     alone = len(run.plan.stack.layers) == 1 and run.data is None
     options = options.model_copy(update={"engine": run.environment.engine["name"], "placement": run.plan.placement})
     if run.data is None and not alone:
-        raise RunFailed("cannot resume", run.id, "the data it was measured on is not known", "start a new run")
+        raise RunFailed("cannot resume", run.id, "its data is not recorded", "start a new run")
     where = ask.targets or (first.endpoint if alone else str(run.data.path.rpartition("/")[0] if run.data else ""),)
     _check_made(ask, where, maker, engine)
     base = next(c.workload for c in run.plan.cells if isinstance(c.workload.arrival, ClosedLoop))
@@ -116,7 +116,8 @@ def scale_again(run_id: str | None, store: str | None, what_if: tuple[str, ...])
         run = kept.load_run(run_id) if run_id else kept.latest()
         if run is None or run.plan.scale is None:
             hint = "strata scale ENDPOINT --over iodepth measures one"
-            raise UsageError("cannot read a sweep from", "the store" if run is None else run.id, "it is none", hint)
+            held = "the store" if run is None else run.id
+            raise UsageError("cannot read a sweep from", held, "it has none", hint)
         return scale_result(run, kept.cells(run.id), what_if or None)
 
 
@@ -198,7 +199,7 @@ def _measured(runner: Runner, base: Workload, ask: ScaleAsk, maker: Maker | None
             # A point that was added is in the plan before it is measured.
             runner.keep(plan=sweep.plan)
         if maker is not None and cell.at is not None and maker.at != cell.at[1]:
-            runner.emit(Progress(phase=Phase.PREPARE, message=f"making {ask.axis.value} {cell.at[1]}"))
+            runner.emit(Progress(phase=Phase.PREPARE, message=f"setting {ask.axis.value} to {cell.at[1]}"))
             begun = time.monotonic()
             maker.make(cell.at[1])
             sweep.changed(time.monotonic() - begun)

@@ -113,7 +113,7 @@ def _values(axis: Axis, points: str | None, size: int | None, there: int | None)
     room = (size or ENDPOINT_SIZE) - HEAD
     if points is None:
         if axis.most is None and there is None and not axis.size:
-            raise UsageError("cannot scale over", axis.value, "how many there can be is not known", "--points 1,2,4")
+            raise UsageError("cannot scale over", axis.value, "its largest value is not known", "--points 1,2,4")
         return ladder(axis.least, max(axis.most or there or room, axis.least))
     try:
         parts = [p.strip() for p in points.split(",") if p.strip()]
@@ -122,7 +122,7 @@ def _values(axis: Axis, points: str | None, size: int | None, there: int | None)
         raise UsageError("cannot use --points", points, str(e), EXAMPLE) from e
     if axis is Axis.RANGE:
         sound = all(v >= units.MIB and (size is None or v <= room) for v in found)
-        why = f"working sets lie between 1 MiB and {units.size(room)}, what the test file has behind its mark"
+        why = f"working sets must be between 1 MiB and {units.size(room)}, the size of the test file without its mark"
     elif axis.value in OPTIONS:
         row = OPTIONS[axis.value]
         sound, why = all(map(row.holds, found)), f"{axis.value} must be in {row.within}"
@@ -166,7 +166,7 @@ def _connections(base: Workload, values: Sequence[int]) -> Refused | None:
     most = max(values)
     if base.outstanding >= most and base.threads <= min(values):
         return None
-    why = f"{most} connections need as many I/Os in flight, and every thread has one of its own"
+    why = f"{most} connections need as many I/Os in flight, and every thread has its own"
     return why, f"--iodepth {max(32, most)} --numjobs 1"
 
 
@@ -181,16 +181,16 @@ def _bs(base: Workload, _: Sequence[int]) -> Refused | None:
 
 def _disks(base: Workload, values: Sequence[int]) -> Refused | None:
     if base.clients > 1:
-        return "each disk has a client of its own", "leave --clients out"
+        return "each disk has its own client", "leave --clients out"
     odd = [v for v in values if not possible(base, Axis.DISKS, v)]
     if not odd:
         return None
     depth = each_thread(base)
-    return f"{depth} I/Os in flight do not divide among {odd[0]} disks", f"--iodepth {math.lcm(*values)}"
+    return f"{depth} I/Os in flight cannot be divided among {odd[0]} disks", f"--iodepth {math.lcm(*values)}"
 
 
 def _clients(base: Workload, _: Sequence[int]) -> Refused | None:
-    return None if not base.shares else ("each of several targets has a client of its own", "leave --target out")
+    return None if not base.shares else ("each of several targets has its own client", "leave --target out")
 
 
 def _nodes(base: Workload, values: Sequence[int]) -> Refused | None:
@@ -210,9 +210,9 @@ def check_base(base: Workload, ask: ScaleAsk) -> None:
     """Raises `UsageError` where the workload fixes what is to grow, or is no closed loop."""
     if isinstance(base.arrival, OpenLoop):
         why = "it has a fixed rate, and a sweep finds the rate"
-        raise UsageError("cannot scale", base.label, why, "leave --rate-iops out; open loops are added by themselves")
+        raise UsageError("cannot scale", base.label, why, "leave --rate-iops out; Strata adds open loops itself")
     if isinstance(base.arrival, ClosedLoop) and base.arrival.limits is not None:
-        why = "limits and pauses of the load generator would be what is found"
+        why = "the sweep would find the limits and pauses of the load generator"
         raise UsageError("cannot scale", base.label, why, "leave --limit-iops, --limit-bytes and --thinktime out")
     refused = CHECKS[ask.axis](base, ask.values) if ask.axis in CHECKS else None
     if refused is not None:
@@ -239,9 +239,9 @@ def scale_plan(
                 continue
             skip = refusal(x.target, made.workload, read_only=x.name in raw)
             if ask.axis is Axis.CONNECTIONS and not x.target.remote:
-                skip = "no connections lead there"
+                skip = "it has no connections"
             if ask.axis.commanded and len(stack.layers) > 1 and x.target.kind is EndpointKind.BLOCK:
-                skip = f"what makes {ask.axis.value} may move the blocks of the file on it"
+                skip = f"changing {ask.axis.value} may move the blocks of the file on it"
             cells.append(made.model_copy(update={"skip": skip}))
     live = [c for c in cells if c.skip is None]
     if not live:

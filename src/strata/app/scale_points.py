@@ -102,7 +102,7 @@ def run_users(words: Sequence[str], what: str) -> None:
         told.seek(max(0, told.seek(0, os.SEEK_END) - READ_BYTES))
         said = told.read()
     if code:
-        text = said.decode("utf-8", "replace").strip()[-SAID:] or "it said nothing"
+        text = said.decode("utf-8", "replace").strip()[-SAID:] or "no output"
         raise RunFailed(what, shlex.join(secrets.hidden_line(words)), f"exit status {code}: {text}")
 
 
@@ -114,7 +114,7 @@ class Maker:
         if not any(HOLE in word for word in self._words):
             raise UsageError("cannot use --make", command, f"it has no {HOLE} for the number", EXAMPLE)
         if now < 1:
-            raise UsageError("cannot use --now", str(now), f"there is at least one of {axis.value}", EXAMPLE)
+            raise UsageError("cannot use --now", str(now), "it must be at least 1", EXAMPLE)
         self.axis, self.command, self.now = axis, secrets.hidden_command(command), now
         self.at: int | None = now
         """How many there are; None: a command failed, and nobody knows."""
@@ -124,7 +124,7 @@ class Maker:
         if value == self.at:
             return
         self.at = None
-        run_users(filled(self._words, value), f"cannot make {self.axis.value}={value} with")
+        run_users(filled(self._words, value), f"cannot set {self.axis.value}={value} with")
         self.at = value
 
     def put_back(self) -> str | None:
@@ -132,7 +132,7 @@ class Maker:
         try:
             self.make(self.now)
         except RunFailed as e:
-            return f"{self.axis.value} is not {self.now} again: {e.headline}"
+            return f"{self.axis.value} was not restored to {self.now}: {e.headline}"
         return None
 
 

@@ -24,8 +24,8 @@ def scale_table(path: Path, columns: Mapping[str, str], what_if: tuple[str, ...]
     table = read_figures(path, columns)
     found, tasks = tuple(courses(table)), tuple(tasks_of(table))
     if not found and not tasks:
-        why = "no rows of it differ in their threads alone, three or more, with twice the load or more"
-        hint = "columns threads and iops or rate make one; count.before and count.after with before and after: tasks"
+        why = "it has no three rows that differ only in their threads and cover at least twice the load"
+        hint = "a sweep needs columns threads and iops or rate; tasks count.before and count.after, before and after"
         raise InconclusiveError("no sweep in", str(path), why, hint)
     points = tuple(p for course in found for p in _points(table, course.name, course))
     values = tuple(sorted({p.value for p in points})) or (1,)

@@ -47,13 +47,13 @@ def measure_tasks(ask: ScaleAsk, tasks: Sequence[Task], emit: Emit, maker: Maker
     """
     axis, values = ask.axis, ask.values
     if len(values) != 2:
-        why = f"tasks are compared before and after, and {len(values)} values are given"
+        why = f"it needs exactly two values, and {len(values)} are given"
         raise UsageError("cannot time tasks over", axis.value, why, "--points 2,4")
     if len({t.name for t in tasks}) < len(tasks):
-        raise UsageError("cannot use --task", tasks[0].name, "two tasks have one name", EXAMPLE)
+        raise UsageError("cannot use --task", tasks[0].name, "two tasks have this name", EXAMPLE)
     numbered = any(HOLE in word for t in tasks for word in t.words)
     if maker is None and not numbered:
-        why = f"nothing would change: no task has {HOLE} for the number, and no command makes it"
+        why = f"nothing would change: no task has {HOLE} for the number, and there is no --make"
         raise UsageError("cannot time tasks over", axis.value, why, f"--make 'COMMAND {HOLE}' --now N")
     taken: dict[tuple[int, str], list[float]] = {(v, t.name): [] for v in values for t in tasks}
     begun, rounds, ended, left = time.monotonic(), 0, "budget", None
@@ -65,7 +65,7 @@ def measure_tasks(ask: ScaleAsk, tasks: Sequence[Task], emit: Emit, maker: Maker
                         maker.make(value)
                     for task in tasks:
                         if stop():
-                            raise Stopped("times of tasks are not kept", hint="start again")
+                            raise Stopped("times of tasks are not stored", hint="start again")
                         emit(Progress(phase=Phase.MEASURE, label=task.name, message=f"{axis.value} {value}"))
                         taken[value, task.name].append(_timed(task, value))
                 rounds += 1
@@ -108,7 +108,7 @@ def _result(
         timed(t.name, ask.axis.value, many / few, _mean(taken[few, t.name]), _mean(taken[many, t.name])) for t in tasks
     )
     rounds = len(taken[few, tasks[0].name])
-    once = "; of one round no interval is known" if rounds == 1 else ""
+    once = "; one round gives no interval" if rounds == 1 else ""
     remark = f"tasks with {ask.axis.value} {few} and {many}, {rounds} rounds each, in {units.duration(seconds * 1e9)}"
     return ScaleResult(
         where=f"{ask.axis.value} {few} and {many}", ask=ask, layers=(), points=(), curves=(), tasks=found,

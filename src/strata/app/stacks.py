@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from strata.app.naming import missing
+from strata.app.where import missing
 from strata.errors import SafetyRefusal, UsageError, choices
 from strata.host import ownership
 from strata.host.netns import may_be

@@ -16,10 +16,10 @@ from strata.app.circumstances import environment
 from strata.app.diagnose import chosen_workloads
 from strata.app.kept import opened
 from strata.app.live import recorded
-from strata.app.opening import Targets, opened_together
 from strata.app.options import Options
 from strata.app.plan import plan_of, refused_cells
 from strata.app.runner import Emit, Runner, rates, times
+from strata.app.safety_gate import Targets, opened_together
 from strata.app.sampling_scope import sampling_scope_of_endpoints
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import read_stack
@@ -75,7 +75,7 @@ def _staged(path: Path) -> Stack:
     if not stack.staged:
         raise UsageError(
             "cannot measure in stages:", str(path), "its layers are measured together",
-            "write stages = true in [stack] if they cannot be there at once; else strata diagnose measures them",
+            "write stages = true in [stack] if they cannot exist at the same time; otherwise use strata diagnose",
         )  # fmt: skip
     return stack
 
@@ -225,7 +225,7 @@ def _carried_out(runner: Runner, store: Store) -> None:
     finally:
         run = runner.keep(status=status, message=runner.say(runner.site.gone()))
     if status is RunStatus.STOPPED:
-        raise Stopped("the stage was not measured to its end", hint="measure it again: it is not used as it is")
+        raise Stopped("the stage was not completed", hint="measure it again; an incomplete stage is not used")
     results = runner.cells()
     if status is RunStatus.FAILED or not any(r.result for r in results):
         why = next((r.error for r in results if r.error), "no I/O completed")

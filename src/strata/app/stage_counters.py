@@ -101,7 +101,7 @@ def clock_said(clock: ClockSkew) -> str | None:
     by, within = (units.duration(round(abs(s or 0.0) * units.NS_PER_S)) for s in (clock.seconds, clock.within_s))
     return (
         f"the clock of {clock.counters} is {by} (± {within}) {side} that of {clock.measured}, by the I/Os that "
-        f"{clock.seen_by} saw too: its counters are moved by so much"
+        f"{clock.seen_by} also saw: its counters are shifted by this offset"
     )
 
 

@@ -370,14 +370,14 @@ def _checks(
             "Measure both with the same settings, or list in [stack] what may_differ.",
         )  # fmt: skip
     for (upper, lower), fields in differences.items():
-        colours = [f"{f.name}: {f.a or 'not recorded'} and {f.b or 'not recorded'}" for f in fields]
-        if colours and (upper, lower) not in refused:
-            yield said(upper, "stages that differ", f"{lower} and {upper} differ in {'; '.join(colours)}")
+        caveats = [f"{f.name}: {f.a or 'not recorded'} and {f.b or 'not recorded'}" for f in fields]
+        if caveats and (upper, lower) not in refused:
+            yield said(upper, "stages that differ", f"{lower} and {upper} differ in {'; '.join(caveats)}")
     if drift is None and len({r.id for s in stages for r in s.runs}) > 1:
         by = units.percent(ASSUMED_DRIFT, 2)
         yield said(
             stages[0].layer.name, "drift between stages",
-            f"nothing was measured in every stage, so {by} between stages is assumed and not known",
+            f"no cell was measured in every stage, so {by} between stages is an assumption",
             "Repeat one cell that does not change in every stage, and name it with anchor.",
         )  # fmt: skip
 

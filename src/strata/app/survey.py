@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from strata.app.documents import read_document
-from strata.app.naming import local, missing
 from strata.app.stacks import asked_of, data_path_of, elsewhere, read_stack
+from strata.app.where import local, missing
 from strata.discover.stackfile import draft
 from strata.discover.survey import survey
 from strata.errors import UsageError

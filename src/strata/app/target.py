@@ -67,7 +67,7 @@ def warning(config: TargetConfig) -> str | None:
     here = config.unix is not None or is_loopback((config.tcp or "").rpartition(":")[0])
     if config.unix is not None or (here and not writable and backing.kind != "file"):
         return None
-    who = "every user of this machine" if here else "everybody who reaches this machine over its networks"
+    who = "every user of this machine" if here else "every machine that reaches this one over the network"
     verb = "write to" if writable else "read"
     only = "--socket PATH restricts it to your user" if here else "--listen 127.0.0.1:PORT restricts it to this machine"
     return f"warning: {who} can {verb} it, because NBD has no password; {only}"

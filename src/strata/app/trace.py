@@ -10,9 +10,9 @@ from pathlib import Path
 
 from strata import units
 from strata.app.beside import beside
-from strata.app.naming import local, missing
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import elsewhere, local_paths, read_stack
+from strata.app.where import local, missing
 from strata.discover.chain import chain, chain_of_device, mount_under
 from strata.engine import Engine, Request, Timing, prepare_cell, run_cell
 from strata.errors import RunFailed, UsageError

@@ -1,4 +1,4 @@
-"""Data integrity of one endpoint: written, read back, and checked against a journal."""
+"""Data integrity of one endpoint: written, read back, and compared with a journal."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from strata import units
-from strata.app.naming import understood
-from strata.app.opening import Target, check_words, opened
+from strata.app.safety_gate import Target, check_words, opened
 from strata.app.signals import stop_on_signals
+from strata.app.where import understood
 from strata.engine import own_mark, remote_file
 from strata.engine.job import local_target
 from strata.engine.verify import Journal, VerifyProgress, read_journal, run_verification
@@ -25,7 +25,7 @@ from strata.plan.words import workload_from_words
 class VerifyOptions(Value):
     """How to verify; sizes in bytes, times in ns. ``passes`` None: until ``runtime_ns`` is over.
 
-    ``mode`` run writes and reads; check holds what is there against the journal and writes nothing; resume does the
+    ``mode`` run writes and reads; check compares the data with the journal and writes nothing; resume does the
     one and then the other.
     """
 

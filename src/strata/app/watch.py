@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from strata.analyse.watch.course import pieces, rates
 from strata.app.beside import beside
-from strata.app.naming import local, missing
 from strata.app.runner import Emit
 from strata.app.sampling_scope import ports_of, reached_by, sampling_scope_of, starts_of
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import DISK, FILE_SYSTEM, asked_of, drop_layers, elsewhere, no_nodes, read_stack
 from strata.app.trace import targets_of_stack
 from strata.app.watch_traces import Traces
+from strata.app.where import local, missing
 from strata.diagnose.watch.verdict import judge
 from strata.discover.chain import Under, devices_of
 from strata.errors import StrataError
@@ -206,7 +206,7 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
     """
     with opened(asked.where, asked.interval_s, nodes=asked.nodes, command=bool(asked.command)) as watched:
         began, began_ns = time.monotonic(), time.time_ns()
-        no_trace = "a trace was not asked for (--no-trace)"
+        no_trace = "tracing is turned off (--no-trace)"
         traces, no_trace = _traces(watched, began) if asked.trace else (None, no_trace)
         issuers = Issuers().start()
         spent = time.process_time()

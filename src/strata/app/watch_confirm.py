@@ -8,9 +8,9 @@ from pathlib import Path
 from strata import units
 from strata.app.derive import Derived, write_profile
 from strata.app.diagnose import diagnose_path, plan_only
-from strata.app.naming import local
 from strata.app.options import Options, unsaid
 from strata.app.runner import Emit
+from strata.app.where import local
 from strata.errors import StrataError
 from strata.host.xdg import state_dir
 from strata.model.profile import Profile, ProfileWorkload
@@ -41,7 +41,7 @@ def observed_profile(figures: TraceFigures | None, whole: bool, where: str) -> D
     profile = Profile(
         name=NAME,
         title=f"Observed at {where}",
-        source="the load that was watched there; no goals are known",
+        source="the watched load; it has no goals",
         workloads=(made,),
     )
     return Derived(profile=profile, notes=notes)

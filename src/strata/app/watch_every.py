@@ -17,9 +17,9 @@ from pydantic import ValidationError
 from strata import units
 from strata.analyse.watch.course import rates
 from strata.analyse.watch.levels import SHORTEST, level_changes
-from strata.app.naming import local
 from strata.app.signals import stop_on_signals
 from strata.app.watch import OpenWatch, opened
+from strata.app.where import local
 from strata.diagnose.watch.verdict import judge
 from strata.errors import UsageError
 from strata.host.ring import Ring
@@ -156,16 +156,14 @@ def look_back(where: str, around: str, within_s: float = AROUND_S) -> LookBack:
     ring = ring_of(where)
     span = ring.span
     if span is None:
-        why = "nothing was kept of it"
+        why = "nothing was kept for it"
         raise UsageError("cannot look back at", where, why, f"strata watch {where} --every 10s keeps the last hours")
     at = moment(around, span[1])
     half = round(within_s * NS_PER_S)
     found = _kept(where, at - half, at + half)
     if found is None:
         first, last = (time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(ns / NS_PER_S)) for ns in span)
-        raise UsageError(
-            "cannot look back to", around, "nothing was kept then", f"there is something from {first} to {last}"
-        )
+        raise UsageError("cannot look back to", around, "nothing was kept at that time", f"kept: {first} to {last}")
     return found
 
 

@@ -30,7 +30,7 @@ def check(
 ) -> int:
     """Check figures against the consistency laws: which rows are impossible, which are misleading, and why.
 
-    Exit code 3 if a law is broken, 4 if no law could be asked.
+    Exit code 3 if a law is broken, 4 if no law could be checked.
     """
     from strata.app import check as app_check
     from strata.report.check_text import check_text

@@ -84,7 +84,7 @@ JsonlPath = Annotated[Path | None, typer.Option(help="Write the figures of the c
 
 def check_targets(uris: Sequence[str]) -> None:
     """Raises `UsageError` where one of several is no endpoint."""
-    from strata.app.naming import is_endpoint
+    from strata.app.where import is_endpoint
 
     if len(uris) > 1 and not all(is_endpoint(uri) for uri in uris):
         hint = "for example: file:/a --target file:/b"

@@ -50,8 +50,8 @@ def diagnose(
 ) -> int:
     """Measure every layer below WHERE with the same workload on the same data, and name what limits it."""
     from strata.app import diagnose as use_case
-    from strata.app.naming import file_or_directory
     from strata.app.options import check_budget
+    from strata.app.where import file_or_directory
 
     output.check()
     if demo is None and where is None:
@@ -154,7 +154,7 @@ def plan(
     With --matrix: show what a matrix would take, and the precision to expect from the noise of earlier runs.
     """
     from strata.app.diagnose import plan_only
-    from strata.app.naming import file_or_directory, understood
+    from strata.app.where import file_or_directory, understood
     from strata.report.json_ import render_part
     from strata.report.plan_text import plan_text
 

@@ -28,20 +28,20 @@ def diagnose(
     ],
     nodes: Annotated[str, typer.Option(help="Address of the scheduler that the hosts have joined.")],
     host: Annotated[
-        list[str] | None, typer.Option(help="Measure on this node only; repeatable (default: all that have joined).")
+        list[str] | None, typer.Option(help="Measure on this node only; repeatable (default: all nodes).")
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, max=100, help="Number of rounds on each host.")] = 6,
     runtime: Annotated[str | None, typer.Option(help="Time for each step without its ramp, e.g. 1s.")] = None,
     ramp: Annotated[str | None, typer.Option("--ramp-time", help="Ramp of each step, not counted.")] = None,
     size: Annotated[str | None, typer.Option(help="Size of the test file of each host, e.g. 1g.")] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Leave out the workloads that write.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Run no workloads that write.")] = False,
     markdown: Markdown = None,
     store: common.StoreUrl = None,
     json: common.JsonFlag = False,
 ) -> int:
     """Measure every layer on every host at the same time, and name the hosts that are slower, with the layer.
 
-    Each host measures its own storage by itself; the runs are stored here. Exit code 1: a host gave no run.
+    Each host measures its own storage; the runs are stored here. Exit code 1: at least one host returned no run.
     """
     from strata.app.fleet import measure_hosts
     from strata.app.fleet_here import RunWords

@@ -13,7 +13,7 @@ from strata.cli.bundles import CellFiles, Pages
 from strata.errors import Exit, UsageError
 from strata.text.output import out
 
-Margin = Annotated[str, typer.Option(help="Largest change in IOPS that counts as equal.")]
+Margin = Annotated[str, typer.Option(help="Largest change in IOPS that counts as equivalent.")]
 Anyway = Annotated[
     bool, typer.Option("--anyway", help="Continue even if the environments differ too much; the differences are shown.")
 ]

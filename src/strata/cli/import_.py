@@ -18,17 +18,15 @@ def import_(
         list[str],
         typer.Argument(help="Files, archives, folders (with all below them), patterns, or - for standard input."),
     ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the files and keep nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the files and store nothing.")] = False,
     layer: Annotated[
         str | None, typer.Option(help="Layer that was measured (default: the target as the tool names it).")
     ] = None,
     stack: Annotated[str, typer.Option(help="Stack that the layer belongs to.")] = "imported",
-    host: Annotated[
-        str | None, typer.Option(help="Host that was measured from (default: as the file says it).")
-    ] = None,
+    host: Annotated[str | None, typer.Option(help="Host that issued the I/O (default: the host in the file).")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Setting that the files do not say: NAME=VALUE, e.g. direct=1 or runtime=60s."),
+        typer.Option("--set", help="Setting that the files do not contain: NAME=VALUE, e.g. direct=1 or runtime=60s."),
     ] = None,
     column: common.Columns = None,
     mapping: Annotated[

@@ -65,7 +65,7 @@ def measure(
     """
     from strata.app.diagnose import diagnose_path
     from strata.app.measure import dealt, measure_endpoint, timing_of, workload_from_words
-    from strata.app.naming import is_endpoint, understood
+    from strata.app.where import is_endpoint, understood
 
     output.check()
     if resume:
@@ -183,7 +183,7 @@ def _cells(context: typer.Context, where: str, cells: Cells) -> str:
         return tables.MATRIX
     if cells.job is not None:
         return tables.JOB
-    from strata.app.naming import is_endpoint
+    from strata.app.where import is_endpoint
 
     return tables.WORDS if is_endpoint(where) or "rw" in usages.typed(context) else tables.USUAL
 

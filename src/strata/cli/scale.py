@@ -28,7 +28,7 @@ class Swept(Bundle):
     over: Annotated[
         str,
         typer.Option(
-            help="What grows: iodepth, threads (numjobs), clients, nodes, bs, range, connections, cores, disks, "
+            help="Axis to sweep: iodepth, threads (numjobs), clients, nodes, bs, range, connections, cores, disks, "
             "queues, controllers or storage-nodes."
         ),
     ] = "iodepth"
@@ -38,11 +38,12 @@ class Swept(Bundle):
     ] = None
     budget: Annotated[str | None, typer.Option(help="Time for the whole sweep (default 1m).")] = None
     until: Annotated[
-        str | None, typer.Option(help="Interval of a point's mean at which it needs no more time (default 2%).")
+        str | None,
+        typer.Option(help="Measure each point until the 95 % interval of its mean has this half-width (default 2%)."),
     ] = None
-    worth: Annotated[
-        str | None, typer.Option(help="Gain of a doubling below which it is not worth it (default 20%).")
-    ] = None
+    worth: Annotated[str | None, typer.Option(help="Smallest gain that makes a doubling worthwhile (default 20%).")] = (
+        None
+    )
     open_loop: Annotated[
         bool, typer.Option("--open-loop/--no-open-loop", help="Add fixed arrival rates below, at and above the limit.")
     ] = True
@@ -61,25 +62,27 @@ class PointsMade(Bundle):
     nodes: Annotated[
         str | None,
         typer.Option(
-            help="The scheduler whose nodes grow, on whose nodes the clients run, or which drive the layers of a stack "
-            "file, e.g. tls://host:8786."
+            help="Scheduler of the nodes that run the clients, or that drive the layers of a stack file, "
+            "e.g. tls://host:8786."
         ),
     ] = None
     make: Annotated[
         str | None,
         typer.Option(
-            help="Command that sets the number of queues, controllers or storage nodes before a point; {} is replaced "
-            "by the number. Run without a shell. Not needed for a stack of the lab."
+            help="With --over queues, controllers or storage-nodes: command that sets the number; {} stands for it. "
+            "Runs without a shell. Not needed for a stack of the lab."
         ),
     ] = None
     task: Annotated[
         list[str] | None,
         typer.Option(
-            help="Time your own command with the smallest and the largest number instead of measuring I/O: "
-            "NAME=COMMAND; {} is replaced by the number; repeatable."
+            help="Time your own command instead of an I/O workload, at the smaller and the larger value: "
+            "NAME=COMMAND, where {} stands for the value; repeatable."
         ),
     ] = None
-    now: Annotated[int | None, typer.Option(help="Present number; --make restores it at the end.")] = None
+    now: Annotated[int | None, typer.Option(help="With --make: the present number; --make restores it at the end.")] = (
+        None
+    )
 
 
 class ReadPoints(Bundle):
@@ -140,9 +143,9 @@ def scale(
     if where is None:
         raise UsageError("nothing to scale", "", "", "strata scale file:/mnt/new.dat --over iodepth")
     from strata.app.measure import workload_from_words
-    from strata.app.naming import understood
     from strata.app.scale import by_nodes, measure_scale
     from strata.app.scale_plan import ask_of, axis_of
+    from strata.app.where import understood
     from strata.model.scale import Made
 
     uris = [understood(word) for word in (where, *(made.target or ()))]

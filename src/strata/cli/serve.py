@@ -43,7 +43,7 @@ def serve(
     """
     if missing := [name for name in ("starlette", "uvicorn") if find_spec(name) is None]:
         raise RunFailed("cannot serve", "", f"not installed: {', '.join(missing)}", "pip install 'strata[serve]'")
-    from strata.app.serving import listening
+    from strata.app.serve import listening
     from strata.serve.server import serve as until_signal
 
     found = listening(listen, tuple(host or ()), certificate, key, control=control, new_token=new_token, store=store)

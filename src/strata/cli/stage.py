@@ -17,19 +17,21 @@ def stage(
     stack: Annotated[Path, typer.Argument(help="The stack file (.toml).")],
     kept: Kept,
     measure: Annotated[bool, typer.Option("--measure", help="Measure the next layer that has no measurement.")] = False,
-    layer: Annotated[str | None, typer.Option(help="With --measure: measure this layer, again if need be.")] = None,
-    size: Annotated[
-        str | None, typer.Option(help="With --measure: size of the test file (default: as the stages before it).")
+    layer: Annotated[
+        str | None, typer.Option(help="With --measure: measure this layer, even if it has a measurement.")
     ] = None,
-    rounds: Annotated[int, typer.Option(help="With --measure: rounds of the first stage, and so of all.")] = 4,
+    size: Annotated[
+        str | None, typer.Option(help="With --measure: size of the test file (default: that of the stages before).")
+    ] = None,
+    rounds: Annotated[int, typer.Option(help="With --measure: number of rounds; the first stage sets it for all.")] = 4,
     runtime: Annotated[
-        str, typer.Option(help="With --measure: measured time of each measurement of the first stage, e.g. 5s.")
+        str, typer.Option(help="With --measure: time of each measurement, e.g. 5s; the first stage sets it for all.")
     ] = "1s",
     progress: common.ProgressMode = "auto",
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> int:
-    """Measure a stack whose layers cannot be there at once, one stage after the other.
+    """Measure a stack whose layers cannot exist at the same time, one stage after the other.
 
     Shows which layers have a measurement and what to do by hand next; strata diagnose then names the slow layer.
     """

@@ -44,7 +44,7 @@ FILE, MEMORY, NULL, CONFIG = "--file", "--memory", "--null", "--config"
 
 def place_of(where: str | Path | None, *, several: bool = False) -> str:
     """What the tables call the place that was named."""
-    from strata.app.naming import is_endpoint
+    from strata.app.where import is_endpoint
 
     if several:
         return SEVERAL

@@ -20,7 +20,7 @@ def trace(
     where: Annotated[
         Path | None,
         typer.Argument(
-            help="A block device, a path or a stack file; the devices below it are traced. -: none, only connections."
+            help="A block device, a path or a stack file: the devices below it are traced; - traces only connections."
         ),
     ] = None,
     command: Annotated[
@@ -42,12 +42,14 @@ def trace(
     server: Annotated[
         Path | None,
         typer.Option(
-            help="With --from: a trace that was saved on the server meanwhile; requests are followed to there."
+            help="With --from: a trace saved on the server at the same time; requests are followed into the server."
         ),
     ] = None,
     clock: Annotated[
         str | None,
-        typer.Option(help="With --server: how far its clock was ahead, and the bound, as OFFSET/BOUND in ns; checked."),
+        typer.Option(
+            help="With --server: offset and bound of its clock, as OFFSET/BOUND in ns (positive: ahead); checked."
+        ),
     ] = None,
     perfetto: Annotated[
         Path | None,

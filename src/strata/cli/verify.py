@@ -24,10 +24,10 @@ class Written(Bundle):
         str | None, typer.Option(help="Amount of data to verify, e.g. 1g; for a new file also its size (default 256m).")
     ] = None
     bs: Annotated[str, typer.Option(help="Block size of each I/O, e.g. 4k.")] = "4k"
-    sector: Annotated[str | None, typer.Option(help="Unit that carries a stamp of its own (default 512 bytes).")] = None
-    iodepth: Annotated[int, typer.Option(help="I/Os kept in flight by each thread.")] = 8
+    sector: Annotated[str | None, typer.Option(help="Unit that carries one stamp (default 512 bytes).")] = None
+    iodepth: Annotated[int, typer.Option(help="I/Os in flight per thread.")] = 8
     numjobs: Annotated[
-        int, typer.Option("--numjobs", "--threads", help="Number of threads; each verifies a part of its own.")
+        int, typer.Option("--numjobs", "--threads", help="Number of threads; each verifies its own part.")
     ] = 1
     order: Annotated[str, typer.Option(help="Order of the blocks: random or sequential.")] = "random"
     passes: Annotated[

@@ -39,19 +39,22 @@ def watch(
     ] = None,
     then_confirm: Annotated[
         bool,
-        typer.Option("--then-confirm", help="Then diagnose with the observed workload, on a file of Strata's own."),
+        typer.Option(
+            "--then-confirm",
+            help="Afterwards diagnose with the observed workload, on a test file that Strata creates.",
+        ),
     ] = False,
     every: Annotated[
         str | None,
         typer.Option(
-            help="Watch until stopped and give a verdict at this interval, e.g. 10s; the last 24 hours are kept."
+            help="Watch until stopped, print a verdict at this interval, e.g. 10s, and keep the last 24 hours of them."
         ),
     ] = None,
     around: Annotated[
         str | None, typer.Option(help="Show what --every kept around this time, e.g. 14:05 or 2026-11-25T14:05.")
     ] = None,
     within: Annotated[
-        str | None, typer.Option(help="With --around: how long before and after it (default 5m).")
+        str | None, typer.Option(help="With --around: time shown before and after it (default 5m).")
     ] = None,
     nodes: Annotated[
         str | None,

@@ -11,7 +11,7 @@ from strata.diagnose.layers import NamedFinding, suspected
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.registry import trials
 from strata.diagnose.separation import worth
-from strata.diagnose.trying import fate
+from strata.diagnose.trying import experiments_of
 from strata.model.experiment import Experiment, Prediction
 from strata.model.finding import Cause
 
@@ -27,7 +27,7 @@ def best(
     asked = [(n.finding.layer, n.standing) for n in named if not _settled(case, n.finding.layer, n)]
     full = Opinion(cause=Cause.MEDIUM, layer=medium.bottom(case.stack).name)
     asked += [(o.layer, (o, full)) for o in suspected(case)]
-    if not named and not fate(full.layer, full.cause.value, case.tried).telling:
+    if not named and not experiments_of(full.layer, full.cause.value, case.tried).telling:
         asked.append((full.layer, (full,)))
     for layer, known in asked:
         standing = at(layer, known)
@@ -42,7 +42,8 @@ def _settled(case: Case, layer: str, finding: NamedFinding) -> bool:
     """Whether an experiment has told the favourite from another already, and only it stands."""
     if finding.finding.cause is Cause.UNEXPLAINED or not finding.standing:
         return not finding.standing
-    return bool(fate(layer, finding.standing[0].cause.value, case.tried).telling) and len(finding.standing) == 1
+    (first, *others) = finding.standing
+    return not others and bool(experiments_of(layer, first.cause.value, case.tried).telling)
 
 
 def at(layer: str, standing: tuple[Opinion, ...]) -> tuple[Opinion, ...]:

@@ -20,7 +20,7 @@ from strata.diagnose.ready import waiting
 from strata.diagnose.registry import rule, rules
 from strata.diagnose.sides import CauseSide, on
 from strata.diagnose.slight import is_slight
-from strata.diagnose.trying import CauseTests, after, fate, holds, measured, outcome
+from strata.diagnose.trying import CauseTests, after, experiments_of, holds, measured, outcome
 from strata.diagnose.view import Point
 from strata.model.counters import cpu
 from strata.model.experiment import Tried
@@ -83,7 +83,7 @@ def _only_compared(case: Case, named: NamedFinding) -> bool:
     are ruled out, and which no experiment has told from them."""
     layer, cause = named.finding.layer, named.finding.cause
     if cause is Cause.PER_REQUEST_COST:
-        return not fate(layer, cause.value, case.tried).telling
+        return not experiments_of(layer, cause.value, case.tried).telling
     return cause is Cause.UNEXPLAINED
 
 
@@ -293,7 +293,7 @@ def _named(
     out: list[RuledOut],
     before: Sequence[Opinion] = (),
 ) -> NamedFinding:
-    known = fate(layer, chosen.cause.value, case.tried)
+    known = experiments_of(layer, chosen.cause.value, case.tried)
     # What a limit that is named already gives by itself shows no second one.
     told_by_others = [t for t in known.telling if any(_gives(case, o, layer, t) for o in before)]
     known = replace(known, telling=tuple(t for t in known.telling if t not in told_by_others))
@@ -370,7 +370,7 @@ def _waits_seen(case: Case, layer: str, keys: frozenset[str]) -> bool:
 
 
 def _fell(layer: str, cause: Cause, case: Case) -> bool:
-    return bool(fate(layer, cause.value, case.tried).fell)
+    return bool(experiments_of(layer, cause.value, case.tried).fell)
 
 
 def confirmed(before: float, strength: float = 1.0) -> float:

@@ -156,7 +156,7 @@ class CauseTests:
     telling: tuple[Tried, ...]
 
 
-def fate(layer: str, cause: str, tried: tuple[Tried, ...]) -> CauseTests:
+def experiments_of(layer: str, cause: str, tried: tuple[Tried, ...]) -> CauseTests:
     """Over all experiments that have a prediction of this cause at this layer."""
     fell, telling = [], []
     gone = _fallen(tried)
@@ -204,7 +204,7 @@ def _fallen(tried: tuple[Tried, ...]) -> set[tuple[str | None, str | None]]:
 def after(opinion: Opinion, layer: str, tried: tuple[Tried, ...]) -> Opinion:
     """The opinion as experiments left it: what predicted wrongly no longer holds, what was only suspected and predicted
     rightly, where others did not, does."""
-    found = fate(layer, opinion.cause.value, tried)
+    found = experiments_of(layer, opinion.cause.value, tried)
     if opinion.holds is None and opinion.evidence and found.telling and not found.fell and not opinion.alike:
         return replace(opinion, holds=True, because="", missing=())
     if opinion.holds is False or not found.fell:

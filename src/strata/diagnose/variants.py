@@ -142,7 +142,7 @@ def _beside(case: Case, variant: Variant, opinion: Opinion, experiment: Experime
     point, cell = variant.point, variant.cell
     if point is not None:
         return predicted(case, _rival(point, opinion), opinion.layer, experiment)
-    # Nothing below to hold it against: each request takes as long as before, however many wait.
+    # Nothing below to compare it with: each request takes as long as before, however many wait.
     x = cell.iops.value * experiment.workload.outstanding / cell.workload.outstanding
     low, high = widened(case, x, x)
     who = {"cause": Cause.PER_REQUEST_COST.value, "layer": opinion.layer, "at": cell.iops.value}

@@ -19,7 +19,7 @@ from strata.diagnose.over_time import LayerEpisodes
 from strata.diagnose.own_limits import SLOW
 from strata.diagnose.paused import KINDS
 from strata.diagnose.slight import surely_slow
-from strata.diagnose.trying import fate, outcome
+from strata.diagnose.trying import experiments_of, outcome
 from strata.model.analysis import Analysis, CellSummary, Check, Comparison
 from strata.model.finding import Cause, Diagnosis, Evidence, Finding, RuledOut, Verdict, VerdictKind
 from strata.model.stack import Stack
@@ -245,7 +245,7 @@ def unaffected(case: Case) -> Diagnosis:
         ruled_out=out,
         next_step=step,
     )
-    tested = fate(low.name, Cause.MEDIUM.value, case.tried)
+    tested = experiments_of(low.name, Cause.MEDIUM.value, case.tried)
     if tested.fell:
         return inconclusive(
             f"{low.name} looked saturated, but an experiment disagreed",

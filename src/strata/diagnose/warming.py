@@ -90,7 +90,7 @@ def _rounds(cell: CellSummary) -> tuple[list[float], list[float]]:
 
 def _of_the_medium(read: CellSummary, slow: float, cells: list[CellSummary]) -> CellSummary | None:
     """Durable writes of the read's size that are as fast as its slow bins: both wait for the medium. At most as deep,
-    the deepest of them; what a greater depth adds to the read is not counted against it."""
+    the deepest of them; what a greater depth adds to the read does not count against it."""
     like = [
         c
         for c in cells

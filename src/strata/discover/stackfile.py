@@ -114,7 +114,7 @@ def _disk(survey: Survey) -> _Table:
     if top is not None and top.detail.get("endpoint", "").startswith("rbd:"):
         note += f"; the image past the kernel is {top.detail['endpoint']} (needs fio with its rbd engine)"
     elif top is not None and (top.detail.get("medium") == "remote" or top.transport in ("iscsi", "fc")):
-        note += "; its server is another machine, with layers of its own"
+        note += "; its server is another machine, with its own layers"
     return _Table(
         name=DISK,
         endpoint=f"block:{top.path if top else '/dev/…'}",

@@ -96,13 +96,13 @@ def unreachable(door: Door, error: BaseException, alert: str = "") -> RunFailed 
         hint = "find out who runs it; its machine needs a new certificate: strata node trust --renew NAME"
         return SafetyRefusal("will not connect to", door.address, "its certificate is revoked", hint)
     if "CERTIFICATE_REVOKED" in alert or (tls is not None and "CERTIFICATE_REVOKED" in (tls.reason or "")):
-        hint = "where the authority is: strata node trust --renew NAME, then copy the folder NAME to this machine"
+        hint = "on the authority's machine: strata node trust --renew NAME, then copy the folder NAME here"
         return SafetyRefusal("cannot connect to", door.address, "our certificate is revoked", hint)
     if isinstance(tls, ssl.SSLCertVerificationError):
         why = f"its certificate is not of our authority ({tls.verify_message})"
         return SafetyRefusal("will not connect to", door.address, why, "strata node trust --check")
     if tls is not None:
-        why = "TLS failed: it speaks none, or refuses our certificate"
+        why = "TLS failed: it does not support TLS, or refuses our certificate"
         return SafetyRefusal("will not connect to", door.address, why, "strata node trust --check")
     reason = next((e.strerror for e in chain if isinstance(e, OSError) and e.strerror), "")
     why = reason.lower() or ("no answer" if isinstance(error, TimeoutError) else "the connection was closed")
@@ -209,7 +209,7 @@ def _of(node: str, result: asyncio.Future[Any]) -> bytes | Lost:
         made: bytes = result.result()
         return made
     words = {
-        "KilledWorker": "it died, was cut off or hangs: its scheduler hears nothing from it",
+        "KilledWorker": "it died, hangs or is disconnected: its scheduler gets no messages from it",
         "NoValidWorkerError": "it has left",
         "NoWorkerError": "it has left",
         "FutureCancelledError": "the connection to the scheduler is lost",

@@ -37,7 +37,7 @@ async def measured(client: Any, address: str, node: str, probes: int) -> ClockOf
         assert best is not None
         return best
     why = str(error) or "it does not answer"
-    raise RunFailed("cannot read the clock of", node, why, "look whether it is there: strata node list") from error
+    raise RunFailed("cannot read the clock of", node, why, "check that it has joined: strata node list") from error
 
 
 def least(best: ClockOffset | None, sent: int, there: int, received: int) -> ClockOffset:

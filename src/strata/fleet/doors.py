@@ -57,7 +57,7 @@ def admitted(door: Door, what: str) -> Door:
     """The same, if it may be used from where this thread is. Raises `SafetyRefusal`."""
     if not door.plain or is_loopback(door.host) or isolated():
         return door
-    why = "without TLS everybody who reaches it could run any code as the user of the node"
+    why = "without TLS, any machine that reaches it can run any code as the user of the node"
     hint = f"make certificates with: strata node trust NAME …, and use tls://{door.host}:{door.port}"
     raise SafetyRefusal(what, door.address, why, hint)
 

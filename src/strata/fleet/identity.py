@@ -30,11 +30,11 @@ def security(door: Door, trust: Path | None, name: str) -> Any:
     installed()
     made = found(trust, folder(), name)
     if not (made / CERTIFICATE).exists():
-        hint = f"strata node trust {name}, where the authority is, then copy the folder {name} to this machine"
+        hint = f"run strata node trust {name} on the machine of the authority, then copy the folder {name} here"
         raise RunFailed("cannot use", door.address, f"there is no certificate in {made}", hint)
     ownership.folder(made, HINT, HOLDS, make=False)
     if wrong := tuple(Certificates(made).problems()):
-        hint = f"strata node trust --renew {name}, where the authority is"
+        hint = f"run strata node trust --renew {name} on the machine of the authority"
         raise SafetyRefusal("will not use the certificate in", str(made), "", hint, wrong)
     from strata.fleet.secured import Secured
 

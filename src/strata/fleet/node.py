@@ -95,7 +95,7 @@ class Duties:
             folder.mkdir(mode=0o700, exist_ok=True)
             os.close(os.open(folder / plan, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         except FileExistsError:
-            why = "the node has carried it out already, and does nothing twice"
+            why = "the node has carried it out already"
             raise RunFailed("cannot carry out plan", plan, why, "start the run again, which makes a new plan") from None
         except OSError as e:
             why, hint = f"cannot write to {folder}: {e.strerror}", "free some space there, then start the run again"

@@ -25,7 +25,7 @@ MOST = 4 * units.MIB
 """Bytes of a list: some 80,000 certificates."""
 SKEW = dt.timedelta(hours=1)
 """Clocks of nodes may be behind ours."""
-WHERE = "run strata node trust where the authority is, and copy crl.pem from its folder authority"
+WHERE = "run strata node trust on the machine of the authority, and copy crl.pem from its folder authority"
 
 
 def read(path: Path, ca: x509.Certificate) -> x509.CertificateRevocationList:
@@ -48,7 +48,7 @@ def parsed(content: bytes, ca: x509.Certificate, where: str) -> x509.Certificate
     if not ours:
         raise UsageError("cannot use", where, "it is not signed by ca.pem: it is of another authority", WHERE)
     if pem(found) != content:
-        raise UsageError("cannot use", where, "it holds something beside the revocation list", WHERE)
+        raise UsageError("cannot use", where, "it contains more than the revocation list", WHERE)
     return found
 
 

@@ -95,7 +95,7 @@ class NodeScheduler(Scheduler):
     def _problem(self, comm: Any, given: dict[str, Any]) -> str | None:
         name = given.get("name")
         if not isinstance(name, str) or re.fullmatch(NODE_NAME, name) is None:
-            return "a node is called by letters, digits, '.', '_' and '-', at most 63"
+            return "a node's name has letters, digits, '.', '_' and '-', at most 63"
         if not isinstance(given.get("extra"), dict) or "strata" not in given["extra"]:
             return "it is no node of Strata; start it with: strata node join"
         try:

@@ -69,7 +69,7 @@ class Secured(Security):
         self._seen = state
         found = self._made.revocations()
         if revocation.later(self._list, found):
-            why = "it is older than the one in force, which stays"
+            why = "it is older than the list in effect, which stays"
             raise UsageError("cannot use", str(self._made.folder / CRL), why, revocation.WHERE)
         for context in self._contexts:
             context.load_verify_locations(cafile=str(self._made.folder / CRL))

@@ -167,6 +167,6 @@ def _until_ended(begin: Callable[[], Awaitable[tuple[Any, Callable[[], Awaitable
             await asyncio.wait_for(close(), 2 * _CLOSE_S)
         if heard:
             return heard[0]
-        raise RunFailed("cannot go on", "", f"{other} is gone", "start it again, then join again")
+        raise RunFailed("cannot continue", "", f"{other} is gone", "start it again, then join again")
 
     return asyncio.run(live())

@@ -42,7 +42,7 @@ def make(root: Path, names: tuple[str, ...], days: int, *, renew: bool = False) 
     """
     for name in names:
         if re.fullmatch(NODE_NAME, name) is None or name == AUTHORITY:
-            why = "a node is called by letters, digits, '.', '_' and '-', at most 63, and not authority"
+            why = "a node's name has letters, digits, '.', '_' and '-', at most 63, and is not authority"
             raise UsageError("cannot make a certificate for", name, why, "strata node trust node-1 node-2")
     installed()
     ownership.folder(root, HINT, HOLDS)

@@ -165,9 +165,7 @@ def _sequential(said: _Said, threads: int) -> None:
     if said.apart is not None and threads > 1:
         made.words["offset_increment"] = said.apart
     elif threads > 1:
-        made.notes.append(
-            f"without -T all {threads} threads access the same blocks; in Strata each has a part of its own"
-        )
+        made.notes.append(f"without -T all {threads} threads access the same blocks; in Strata each has its own part")
 
 
 def _held_back(said: _Said, threads: int) -> None:

@@ -30,7 +30,7 @@ _NUMBER = re.compile(
 CELL_MOST = 1000
 """Characters of a cell or a heading that are looked at as a number or a kind; what is longer is a remark."""
 ROWS_MOST = 20_000
-"""Rows of a table: the laws hold each against others."""
+"""Rows of a table: the laws compare each with others."""
 CELLS_MOST = 300_000
 LABEL = 40
 """A label that is longer is a remark, and no part of a row's name."""

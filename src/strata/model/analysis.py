@@ -148,7 +148,7 @@ SAMPLES, THREADS, UNSTEADY = "samples", "threads", "unsteady"
 
 
 class Check(Value):
-    """A law that did not hold. ``impossible`` means: the figure cannot be true; else it colours the result.
+    """A law that did not hold. ``impossible`` means: the figure cannot be true; else it is a caveat.
 
     ``kind`` is the law's key, ``title`` its heading (the key in runs that were kept before laws brought their own).
     """

@@ -24,7 +24,7 @@ class Fairness(StrEnum):
     """What a difference of the environment does to a comparison."""
 
     SAME = "same"
-    COLOURS = "colours"
+    CAVEAT = "colours"
     PREVENTS = "prevents"
 
 

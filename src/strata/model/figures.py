@@ -58,7 +58,7 @@ KINDS: dict[str, tuple[Dimension, str]] = {
     "link": (Dimension.RATE, "capacity of a connection in one direction"),
     "wire": (Dimension.RATE, "bytes per second on a connection: total of both directions, sent or received"),
     "device": (Dimension.RATE, "bytes per second at a device"),
-    "reached": (Dimension.PLAIN, "bytes that the device read per byte asked for"),
+    "reached": (Dimension.PLAIN, "bytes that the device read per byte requested"),
     "file": (Dimension.BYTES, "size of the test file"),
     "cache": (Dimension.BYTES, "size of a cache on the path"),
     "hits": (Dimension.SHARE, "share of look-ups that a cache answered: of data or of metadata"),

@@ -22,7 +22,7 @@ class Severity(StrEnum):
 
 
 class Notice(Value):
-    """Something that will spoil or colour a measurement: what, why it matters, and what to do."""
+    """Something that will distort a measurement: what, why it matters, and what to do."""
 
     severity: Severity
     code: str

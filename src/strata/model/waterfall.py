@@ -11,8 +11,8 @@ from strata.model.base import Value
 from strata.model.times import Times
 
 
-class Way(StrEnum):
-    """How a request is made."""
+class SubmittedBy(StrEnum):
+    """The interface by which a request was submitted."""
 
     CALL = "call"
     IO_URING = "io_uring"
@@ -82,7 +82,7 @@ class RequestGroup(Value):
     ``undivided``: what their server did below itself may belong to others as well, so it is told as one.
     """
 
-    way: Way
+    way: SubmittedBy
     deed: Deed
     undivided: bool = False
     total: Times

@@ -4,7 +4,7 @@ Not pyroute2, which the lab uses, because this is read while something is measur
 CPU (here 10), the disciplines of a namespace 240 to 370 (20), loading it 180 ms: 64 connections once a second
 would take 1.1 % of a core, where all probes together may take 1 %. It opens a socket of its own for every thread that
 asks, in the namespace of that thread; where Linux is older than 5.4 it finds nothing in `tcp_info`; a socket that is
-gone is no error to it. `benches/probes/libraries.py` measures both; tests hold every field against the library's.
+gone is no error to it. `benches/probes/libraries.py` measures both; tests compare every field with the library's.
 """
 
 from __future__ import annotations

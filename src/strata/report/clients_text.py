@@ -17,14 +17,14 @@ HEAD = ("client", "node", "IOPS", "bandwidth", "mean", "p99", "first I/O after",
 def client_lines(found: Clients, *, each: bool = True) -> Iterator[tuple[str, str]]:
     """(label, text) of each line, in words; ``each``: a line for each client that is shown, too."""
     if found.together is None:
-        yield "clients", f"no figure of all together: {found.why_not}"
+        yield "clients", f"no total: {found.why_not}"
     else:
         t = found.together
         rates = f"{units.count(t.iops)} IOPS · {units.rate(t.bytes_per_second)}"
-        yield "clients", f"{len(t.clients)} at once for {t.seconds:.3g} s, in sum {rates}"
+        yield "clients", f"{len(t.clients)} at once for {t.seconds:.3g} s, total {rates}"
     yield from _fair(found)
     if (skew := found.start_skew) is not None:
-        clocks = f", clocks known to {units.duration(skew.bound_ns)}" if skew.bound_ns else ""
+        clocks = f"; clock bound {units.duration(skew.bound_ns)}" if skew.bound_ns else ""
         yield "starts", f"the first I/Os of all threads within {units.duration(skew.ns)}{clocks}"
     if found.first_done is not None and found.last_done is not None:
         yield "first done", _done(found.first_done)

@@ -120,12 +120,17 @@ def recorded(f: EnvironmentField) -> tuple[str, str, str]:
     return f.name, f.a or "not recorded", f.b or "not recorded"
 
 
+def effect(fairness: Fairness) -> str:
+    """What a difference of the environment does to the comparison, in the word of the glossary."""
+    return "caveat" if fairness is Fairness.CAVEAT else fairness.value
+
+
 def differing(compared: ComparedRuns) -> list[tuple[str, str, str, str]]:
     """(field, A, B, what it does) for the environment's fields that are not the same, and caching of single cells."""
-    rows = [(*recorded(f), f.fairness.value) for f in compared.differing]
+    rows = [(*recorded(f), effect(f.fairness)) for f in compared.differing]
     cells = [c for c in compared.cells if c.caching is not None]
     for one in dict.fromkeys(c.caching for c in cells if c.caching is not None):
         count = sum(c.caching == one for c in cells)
         name = f"effective caching, {figures.plural(count, 'cell')}"
-        rows.append((name, one[0] or "not recorded", one[1] or "not recorded", Fairness.COLOURS.value))
+        rows.append((name, one[0] or "not recorded", one[1] or "not recorded", effect(Fairness.CAVEAT)))
     return rows

@@ -26,7 +26,7 @@ class PredictionEntry(NamedTuple):
 
     cause: str
     said: str
-    fate: PredictionResult
+    result: PredictionResult
     rival: bool = False
 
     @property
@@ -46,7 +46,7 @@ class ExperimentEntry(NamedTuple):
     @property
     def telling(self) -> bool:
         """Whether a cause fell by it."""
-        return any(f.fate is PredictionResult.FELL for f in self.foretold)
+        return any(f.result is PredictionResult.FELL for f in self.foretold)
 
 
 def scenes(diagnosis: Diagnosis) -> tuple[ExperimentEntry, ...]:
@@ -56,7 +56,7 @@ def scenes(diagnosis: Diagnosis) -> tuple[ExperimentEntry, ...]:
 
 def line(scene: ExperimentEntry) -> str:
     """``twice the depth (share, random read · depth 2): 268 IOPS; wire latency predicted 199–377 IOPS (agrees), …``"""
-    said = ", ".join(f"{f.who} predicted {f.said} ({f.fate})" for f in scene.foretold)
+    said = ", ".join(f"{f.who} predicted {f.said} ({f.result})" for f in scene.foretold)
     told = f"{scene.changes} ({scene.where}): {scene.measured}"
     return f"{told}; {said}" if said else told
 
@@ -97,7 +97,7 @@ def _scene(told: ExperimentRecord) -> ExperimentEntry:
         where=f"{experiment.layer}, {_under(experiment)}",
         measured=figures.interval(told.outcome.measured) + (" times" if experiment.prediction.unit == "ratio" else ""),
         foretold=tuple(
-            PredictionEntry(named(p, experiment.layer), p.words, _fate(told, p), p.rival)
+            PredictionEntry(named(p, experiment.layer), p.words, _result(told, p), p.rival)
             for p in experiment.predictions or (experiment.prediction,)
         ),
     )
@@ -109,7 +109,7 @@ def _under(experiment: Experiment) -> str:
     return label if experiment.condition is Condition.NONE else f"{label}, {experiment.condition.value}"
 
 
-def _fate(told: ExperimentRecord, p: Prediction) -> PredictionResult:
+def _result(told: ExperimentRecord, p: Prediction) -> PredictionResult:
     name = f"{p.layer}: {p.cause}" if p.cause else "the finding"
     if name in told.agreed:
         return PredictionResult.AGREED

@@ -219,7 +219,7 @@ def _experiments(title: str, some: Sequence[ExperimentRecord], report: Report, w
     for scene in mine:
         out += wrap(f"{scene.changes} ({scene.where}): {scene.measured}", width, "   ", "     ")
         for f in scene.foretold:
-            out += wrap(f"{f.who} predicted {f.said}: {f.fate}", width, "     ", "       ")
+            out += wrap(f"{f.who} predicted {f.said}: {f.result}", width, "     ", "       ")
     return out
 
 

@@ -54,7 +54,7 @@ def differing(found: FleetCompared) -> list[str]:
     lines = []
     for one in found.differs:
         under = against[one.layer, one.kind]
-        what = f"{one.layer}, {one.kind}" + (f", beyond what {under} takes" if under else "")
+        what = f"{one.layer}, {one.kind}" + (f", beyond the time of {under}" if under else "")
         lasts = f", in {one.rounds_slow} of {one.rounds} rounds" if one.rounds > 1 else ""
         lines.append(f"{one.host}: {what}: {one.slower:.3g} times the time of its peers at the same load{lasts}")
     return lines
@@ -62,18 +62,16 @@ def differing(found: FleetCompared) -> list[str]:
 
 def remarks(found: FleetCompared) -> list[str]:
     """What the figures are, and what was left out."""
-    said = [
-        "time at the same load over the median of all hosts; of a layer that stands on another, what it adds to that"
-    ]
+    said = ["time at the same load ÷ the median of all hosts; for a layer above another, the time that it adds"]
     scatter = [units.percent(v.scatter, 2) for v in found.views]
     said.append(f"scatter between hosts (robust standard deviation): {', '.join(scatter)}")
     if found.line is not None:
         said.append(
-            f"a host is named from {found.line:.3g} of these on, and from 10 % on, where it lasts: of 100 fleets of "
-            f"equal hosts at most {100 * found.false_alarm:.2g} have one"
+            f"a host is named if it is slower by at least {found.line:.3g} of these and by 10 %, in most rounds; of "
+            f"100 fleets of equal hosts at most {100 * found.false_alarm:.2g} have such a host"
         )
     said += found.remarks
-    said += [f"{one.name} gave no run: {one.why}" for one in found.lost]
+    said += [f"{one.name} returned no run: {one.why}" for one in found.lost]
     if (more := len(found.hosts) - SHOWN) > 0:
         said.append(f"{figures.plural(more, 'faster host')} not shown; --json shows all")
     return said

@@ -86,7 +86,7 @@ def loss(analysis: Analysis, diagnosis: Diagnosis) -> str | None:
     specification or an earlier run.
 
     ``share gives 30 % of the IOPS of medium (26–34 %) at random read · 8 KiB · depth 1, and is slow in 8 of 9
-    workloads.`` None where the verdict is about no layer's speed, or nothing is known to hold it against."""
+    workloads.`` None where the verdict is about no layer's speed, or nothing is known to compare it with."""
     verdict, finding = diagnosis.verdict, answer.own(diagnosis)
     if verdict.kind not in (VerdictKind.LAYER, VerdictKind.MEDIUM, VerdictKind.INCONCLUSIVE):
         return None

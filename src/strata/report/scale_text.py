@@ -33,7 +33,7 @@ def scale_text(result: ScaleResult, width: int, color: bool = False) -> str:
         opened = [o for o in result.open_points if o.layer == layer]
         if opened:
             lines = table(OPEN_HEAD, map(open_row, opened), width, numeric=frozenset({0, 1, 2, 3, 4}))
-            out += ["", "  OPEN LOOP: I/Os arrive at this rate, whether or not earlier ones are done", *lines]
+            out += ["", "  OPEN LOOP: I/Os arrive at this rate, whether or not earlier ones are complete", *lines]
         for answer in (a for a in result.what_if if a.layer == layer):
             first, *more = what_if_lines(answer, result.ask.axis)
             out += ["", *paint.lines(wrap(f"WHAT IF {first}", width, "", "        "), "bold")]
@@ -118,14 +118,15 @@ def curve_lines(curve: ScaleCurve, axis: Axis) -> list[str]:
     if curve.form is None:
         return [f"none: {curve.refused}", *([] if curve.cache is None else [cache_words(curve.cache)])]
     named = ", ".join(f"{name} {value:.4g}" for name, value in curve.parameters.items())
-    out = [f"{curve.form} ({named}); the points lie {figures.percent(curve.rms or 0)} off it"]
+    out = [f"{curve.form} ({named}); the points deviate from it by {figures.percent(curve.rms or 0)}"]
     if curve.knee is None:
-        out.append(f"Knee: not reached: up to {axis.value} {_last(curve, axis)} more load is more rate")
+        out.append(f"Knee: not reached: the rate still rises at {axis.value} {_last(curve, axis)}")
     else:
-        where = "; it lies beyond what was measured" if curve.beyond else ""
-        out.append(f"Knee: {axis.value} {between(curve.knee, axis)}: more of it is more time than rate{where}")
+        where = "; it is beyond the measured range" if curve.beyond else ""
+        knee = between(curve.knee, axis)
+        out.append(f"Knee: {axis.value} {knee}: beyond it, more load adds more time than rate{where}")
     if curve.limit is not None:
-        note = " (extrapolated: nothing that large was measured)" if curve.beyond else ""
+        note = " (extrapolated beyond the measured range)" if curve.beyond else ""
         at = (
             ""
             if curve.limit_at is None
@@ -175,8 +176,7 @@ def amounts(e: Estimate) -> str:
 
 
 TASKS = (
-    "The part that scales is what became shorter with more of them (Amdahl); the rest of the time stays, however many "
-    "there are."
+    "scales: the share of the time that became shorter (Amdahl). The rest of the time does not depend on the number."
 )
 
 
@@ -199,7 +199,7 @@ def task_row(task: ScaledTask) -> list[str]:
     return [task.name, before, after, f"{task.times:.2f}×", part, f"{task.again:.2f}×", most]
 
 
-OPEN_HEAD = ("of the limit", "asked", "IOPS", "p50", "p90", "kept up")
+OPEN_HEAD = ("of the limit", "requested", "IOPS", "p50", "p90", "kept up")
 
 
 def open_row(o: OpenPoint) -> list[str]:
@@ -217,7 +217,7 @@ def what_if_lines(answer: WhatIf, axis: Axis) -> list[str]:
     ends = "" if low is None or high is None else f" ({low:.2f}–{high:.2f})"
     at = value_words(answer.load, axis)
     first = f"{answer.asked}: {answer.gain.value:.2f}{ends} times the rate at {axis.value} {at}: {amounts(answer.rate)}"
-    return [first, f"It rests on {answer.rests_on}."]
+    return [first, f"Based on {answer.rests_on}."]
 
 
 def scale_markdown(result: ScaleResult) -> str:

@@ -171,7 +171,7 @@ def _confirm(result: WatchResult, width: int, paint: Paint) -> list[str]:
         return []
     cost = []
     if found.writes_bytes is not None:
-        cost.append(f"writes at most {units.size(found.writes_bytes)} to a file of its own")
+        cost.append(f"writes at most {units.size(found.writes_bytes)} to its own test file")
     if found.seconds is not None:
         cost.append(f"takes about {units.duration(found.seconds * 1e9)}")
     lines = ["", *field("to prove it", f"{found.workload}" + (f" ({', '.join(cost)})" if cost else ""), width)]

@@ -5,13 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from strata import units
-from strata.model.waterfall import Deed, NotFollowed, PartKind, PathKind, PathLayer, RequestGroup, Waterfall, Way
+from strata.model.waterfall import (
+    Deed,
+    NotFollowed,
+    PartKind,
+    PathKind,
+    PathLayer,
+    RequestGroup,
+    SubmittedBy,
+    Waterfall,
+)
 
 _WAYS = {
-    Way.CALL: "by system call",
-    Way.IO_URING: "by io_uring",
-    Way.AIO: "by kernel AIO",
-    Way.EXCHANGE: "over TCP",
+    SubmittedBy.CALL: "by system call",
+    SubmittedBy.IO_URING: "by io_uring",
+    SubmittedBy.AIO: "by kernel AIO",
+    SubmittedBy.EXCHANGE: "over TCP",
 }
 _DEEDS = {Deed.READ: "read", Deed.WRITE: "write", Deed.SYNC: "sync", Deed.OTHER: "request"}
 _KINDS = {
@@ -85,9 +94,9 @@ def rows_of(waterfall: Waterfall, group: RequestGroup) -> list[PathRow]:
 _REASONS = (
     ("overlapping", "{} sent before the reply to the previous one had arrived, and without headers that were read: "
      "above depth 1 the bytes of a connection do not show which reply belongs to which request"),
-    ("unmatched", "{} or replies whose headers were read and whose other half was not found"),
-    ("ambiguous", "{} below which an I/O may belong to another request as well"),
-    ("undivided", "{} whose server is told as one, as an I/O below it may belong to another request as well"),
+    ("unmatched", "{} or replies whose header was read but whose counterpart was not found"),
+    ("ambiguous", "{} below which an I/O may belong to another request"),
+    ("undivided", "{} whose server is shown as one part, because an I/O below it may belong to another request"),
     ("inconsistent", "{} without a matching arrival at the other end"),
     ("handed_over", "{} of io_uring that a worker of the kernel carried out"),
     ("under_way", "{} not completed at the end of the window"),

@@ -173,7 +173,7 @@ def execute(
                     todo.extend(strategy.handle(Ready()))
                 case Precondition():
                     if precondition is None:
-                        raise ValueError("the plan asks for preconditioning, and nobody is there to do it")
+                        raise ValueError("the plan requires preconditioning, and there is no preconditioner")
                     todo.extend(strategy.handle(PreconditionDone(precondition(instruction.cell))))
                 case Commit():
                     commit(instruction.result)

@@ -104,7 +104,7 @@ class RunMachine:
 
     def _preconditioned(self, event: PreconditionDone) -> tuple[Instruction, ...]:
         if not self._ahead or self._ahead[0].workload.key != event.result.workload_key:
-            raise ValueError(f"{event.result.workload_key} is preconditioned, and nobody asked for it")
+            raise ValueError(f"{event.result.workload_key} was preconditioned without a request")
         self._ahead.popleft()
         if event.result.ended == "stopped":
             return self._interrupted()
@@ -147,7 +147,7 @@ class RunMachine:
     def _safe(self, event: Committed) -> tuple[Instruction, ...]:
         step, unsafe = self._in_hand, self._unsafe
         if step is None or unsafe is None or step.order != event.order:
-            raise ValueError(f"step {event.order} is committed, and nobody asked for it")
+            raise ValueError(f"step {event.order} was committed without a request")
         self._in_hand = self._unsafe = None
         result, done = unsafe
         if result.error is None and done is not None:

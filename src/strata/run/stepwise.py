@@ -71,7 +71,7 @@ class Stepwise(ABC):
 
     def _safe(self) -> tuple[Instruction, ...]:
         result, self._unsafe = self._unsafe, None
-        assert result is not None, "nobody asked for it"
+        assert result is not None, "no step requested it"
         self._order += 1
         if result.result is not None and cut_short(result.result):
             return (Finish(RunStatus.STOPPED),)

@@ -142,5 +142,5 @@ def refuse_what_the_floor_forbids(matrix: Matrix, plan: Plan) -> None:
     else:
         takes, has = (units.duration(s * units.NS_PER_S) for s in (needed, ask.budget_s))
         why = f"with this noise it takes {takes} or more, and the budget is {has}"
-        hint = f"--budget {max(1, math.ceil(needed / 60))}m, or leave --until out for what the budget brings"
+        hint = f"--budget {max(1, math.ceil(needed / 60))}m, or omit --until for what the budget allows"
     raise InconclusiveError(f"cannot promise ±{asked} in every cell at", plan.stack.name, why, hint)

@@ -20,5 +20,5 @@ SCHEME = Scheme(
     whole=True,
     verified=False,
     caches="an S3 client has no cache, and the server's cache",
-    not_fio="Strata does not run fio over s3: its http engine keeps each block as an object of its own",
+    not_fio="Strata does not run fio over s3: its http engine stores each block as a separate object",
 )

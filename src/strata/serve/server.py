@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import uvicorn
 
-from strata.app.serving import Listening, load
+from strata.app.serve import Listening, load
 from strata.errors import StrataError
 from strata.serve.feeds import Feeds
 from strata.serve.guard import HEADERS_MOST, Entrance

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from strata.app.export import metrics
 from strata.errors import Exit, StrataError, UsageError
-from strata.serve import watching
+from strata.serve import watch
 from strata.serve.feeds import Feeds
 from strata.serve.guard import Entrance, Guard
 from strata.serve.remembered import RememberedPages
@@ -50,8 +50,8 @@ def application(store: str | None, entrance: Entrance) -> ASGIApp:
                                       one), methods=["POST"]),
         Route(f"{one}/delete", _posted(lambda run, _: runs.delete(run), "/runs"), methods=["POST"]),
         *_twins(one, lambda r: runs.one(r.path_params["run"], dict(r.query_params))),
-        Route("/watch/events", lambda r: _streamed(watching.follow(r.query_params.get("path", "")))),
-        *_twins("/watch", lambda r: watching.shown(dict(r.query_params))),
+        Route("/watch/events", lambda r: _streamed(watch.follow(r.query_params.get("path", "")))),
+        *_twins("/watch", lambda r: watch.shown(dict(r.query_params))),
         Route("/metrics", lambda _: Response(metrics(store), media_type=OPENMETRICS)),
     ]  # fmt: skip
     app = Starlette(routes=routes, exception_handlers={StrataError: _refused, HTTPException: _unknown})

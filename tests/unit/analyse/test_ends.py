@@ -1,4 +1,4 @@
-"""Both ends of the path: times, bytes and cycles, held against figures that are known."""
+"""Both ends of the path: times, bytes and cycles, compared with figures that are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs held against each other: what is called slower, equal, or not told, and how often that is wrong."""
+"""Two runs compared with each other: what is called slower, equal, or not told, and how often that is wrong."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.registry import trials
 from strata.diagnose.separation import apart, worth
 from strata.diagnose.sides import CauseSide, on
-from strata.diagnose.trying import after, fate, story
+from strata.diagnose.trying import after, experiments_of, story
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.cause import Cause
 from strata.model.ends import Flow
@@ -120,7 +120,7 @@ def test_a_null_end_is_not_asked_for_where_no_far_node_is_here() -> None:
     share = Layer(name="share", endpoint=SHARE, node="n1", on=("disk",))
     assert maybe("null-end", both, stack_of(share, far=None)) is None
     confirmed = (after_it(proposed("null-end", both), 1.0, measured_of(PLAIN)),)
-    assert fate("share", "wire-bandwidth", confirmed).telling, "the store is gone, and it keeps its IOPS"
+    assert experiments_of("share", "wire-bandwidth", confirmed).telling, "the store is gone, and it keeps its IOPS"
 
 
 def test_a_large_span_is_for_what_asks_for_a_piece() -> None:
@@ -207,7 +207,7 @@ def test_a_limit_on_the_rate_between_stalls_is_not_held_to_the_stalls(limit: Cau
     for then, held in (({"stalls": episodes(0.25)}, True), ({}, False)):
         tried = after_it(old_one, 1.0, found)
         tried = tried.model_copy(update={"changed": steady(tried.changed, **then)})
-        stalls, beside = (fate("share", cause.value, (tried,)) for cause in (Cause.STALLS, limit))
+        stalls, beside = (experiments_of("share", cause.value, (tried,)) for cause in (Cause.STALLS, limit))
         assert (bool(stalls.telling), bool(stalls.fell)) == (held, not held)
         assert not beside.telling and not beside.fell
 
@@ -299,11 +299,12 @@ def test_what_two_causes_predict_alike_confirms_neither_until_one_of_them_falls(
     made = proposed("small-span", standing(Cause.COLD_CACHE))
     first = made.model_copy(update={"prediction": trio[0], "predictions": trio})
     one = after_it(first, 2.5, measured_of(PLAIN))
-    assert not fate("share", "stalls", (one,)).telling and not fate("share", "splits", (one,)).telling
+    assert not experiments_of("share", "stalls", (one,)).telling
+    assert not experiments_of("share", "splits", (one,)).telling
     pair = (predicted(Cause.STALLS, 0.9, 1.1), predicted(Cause.SPLITS, 2, 3))
     second = made.model_copy(update={"prediction": pair[0], "predictions": pair})
     two = after_it(second, 1.0, measured_of(PLAIN))
-    assert fate("share", "stalls", (one, two)).telling
+    assert experiments_of("share", "stalls", (one, two)).telling
     assert after(Opinion(cause=Cause.SPLITS), "share", (one, two)).holds is False
 
 

@@ -12,7 +12,7 @@ from strata.diagnose.models import LimitDirection, LimitKind, fit
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.predict import unlimited
 from strata.diagnose.separation import worth
-from strata.diagnose.trying import after, fate, outcome
+from strata.diagnose.trying import after, experiments_of, outcome
 from strata.diagnose.variants import Variant, best, explained, reshape
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment, Prediction, Tried
@@ -80,7 +80,7 @@ def test_to_move_to_where_a_limit_does_not_bind_confirms_none() -> None:
     def confirmed(experiment: Experiment) -> bool:
         tried = carry_out(scene, case.analysis, experiment, sd=0.03)
         assert outcome(tried).holds
-        return bool(fate("path", favourite.cause, (tried,)).telling)
+        return bool(experiments_of("path", favourite.cause, (tried,)).telling)
 
     assert confirmed(large)
     assert not confirmed(small)

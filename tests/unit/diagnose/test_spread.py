@@ -1,4 +1,4 @@
-"""Data on too few members, too few queues, and a medium that is held against what it was."""
+"""Data on too few members, too few queues, and a medium that is compared with what it was."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_too_few_queues_are_told_by_the_same_path_with_more(both: bool) -> None:
 
 
 def remembered(now: Analysis, before: Analysis) -> Analysis:
-    """With every cell held against what it was."""
+    """With every cell compared with what it was."""
     told = []
     for cell in now.cells:
         was = before.summary(cell.layer, cell.workload.key)

@@ -1,4 +1,4 @@
-"""A result of fio 3.33, as it wrote it, held against the laws; and what is none."""
+"""A result of fio 3.33, as it wrote it, checked against the laws; and what is none."""
 
 from __future__ import annotations
 

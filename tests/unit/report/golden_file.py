@@ -1,4 +1,4 @@
-"""Text held against a saved file. ``STRATA_REGENERATE_GOLDEN=1 pytest tests/unit/report`` writes the files anew."""
+"""Text compared with a saved file. ``STRATA_REGENERATE_GOLDEN=1 pytest tests/unit/report`` writes the files anew."""
 
 from __future__ import annotations
 

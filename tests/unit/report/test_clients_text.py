@@ -44,10 +44,10 @@ def lines(clients: list[ClientResult], lost: tuple[LostClient, ...] = ()) -> lis
 def test_sum_fairness_starts_and_each_client_have_a_line() -> None:
     told = lines([client(0, 1000), client(1, 1000), client(2, 1000), client(3, 100)])
     assert told[:6] == [
-        "clients: 4 at once for 2 s, in sum 3 100 IOPS · 12.1 MiB/s",
+        "clients: 4 at once for 2 s, total 3 100 IOPS · 12.1 MiB/s",
         "fairness: Jain's index 0.798 · spread 116 % of the mean rate · slowest client 3 at 10.0 % of the median",
         "starved: below half of the median rate: client 3",
-        "starts: the first I/Os of all threads within 3.00 µs, clocks known to 100 µs",
+        "starts: the first I/Os of all threads within 3.00 µs; clock bound 100 µs",
         "first done: after 2 s: 6 200 I/Os · 24.2 MiB · 3 100 IOPS · 12.1 MiB/s",
         "last done: after 2 s: 6 200 I/Os · 24.2 MiB · 3 100 IOPS · 12.1 MiB/s",
     ]

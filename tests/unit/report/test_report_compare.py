@@ -44,7 +44,7 @@ def build(layer: str = NASTY) -> ComparedRuns:
         a=Side(run="20260314-a", created_unix_ns=MADE, stack="one", rounds=5),
         b=Side(run="20260315-b", created_unix_ns=MADE, stack=NASTY, rounds=5),
         margin=0.05, level=0.95, between_runs=None, noise=0.01,
-        environment=(EnvironmentField(name="kernel", a=NASTY, b="6.6", fairness=Fairness.COLOURS),),
+        environment=(EnvironmentField(name="kernel", a=NASTY, b="6.6", fairness=Fairness.CAVEAT),),
         cells=(
             cell(layer, 1.0, Change.EQUIVALENT), cell(layer, 0.9, Change.SLOWER), cell(layer, 0.5, Change.SLOWER),
             cell(layer, 1.3, Change.FASTER), cell(layer, 0.97, Change.CANNOT_TELL, 0.6),

@@ -93,8 +93,8 @@ impl Direction {
                 match from.receive(&mut buffer) {
                     Ok(Some(len)) if len > HEADER => {
                         let at = now();
-                        let fate = lock(&self.shared).line.admit(at, (len - HEADER) as u64);
-                        match fate {
+                        let action = lock(&self.shared).line.admit(at, (len - HEADER) as u64);
+                        match action {
                             FrameAction::Due(due) if due <= at => self.out(to, &buffer[..len], 0),
                             FrameAction::Due(due) => {
                                 number += 1;

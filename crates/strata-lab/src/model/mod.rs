@@ -1,7 +1,7 @@
 //! How long each I/O of a disk takes: pure, on a clock that the caller reads.
 //!
 //! [`Model::serve`] is told the time and answers when the I/O is done; it never waits. What is injected is known
-//! exactly, so [`Model::truth`] is the ground truth that measured figures are held against.
+//! exactly, so [`Model::truth`] is the ground truth that measured figures are compared with.
 //!
 //! The way of an I/O: cap → cache → members of the stripe → a free server of each → position, transfer.
 //! Everything is first come, first served in the order of the calls.

@@ -20,7 +20,7 @@ const STATUS: u8 = 0x01;
 const UNDERFLOW: u8 = 0x02;
 const OVERFLOW: u8 = 0x04;
 
-/// A command in flight, as its answers must be held against it.
+/// A command in flight, as its answers must be compared with it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pending {
     len: u32,

@@ -16,7 +16,7 @@ const ROOM: usize = 176;
 const XID_AT: usize = 4;
 const PROCEDURE_AT: usize = 24;
 
-/// A request in flight, as its reply must be held against it.
+/// A request in flight, as its reply must be compared with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
     pub(super) op: Op,

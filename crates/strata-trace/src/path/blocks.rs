@@ -34,7 +34,7 @@ pub struct Block {
 }
 
 #[derive(Default)]
-struct Way {
+struct DeviceState {
     pairing: Pairing,
     under_way: HashMap<u64, usize>,
     /// (thread, when) of an I/O that came, and the request it belongs to.
@@ -47,22 +47,24 @@ struct Way {
 pub struct Blocks {
     /// Every request that was issued in the window.
     pub all: Vec<Block>,
-    /// What was forgotten because too much was under way.
+    /// What was forgotten because too much was in flight.
     pub forgotten: u64,
     targets: Vec<TracedDevice>,
-    ways: Vec<Way>,
+    states: Vec<DeviceState>,
 }
 
 impl Blocks {
     /// At these devices.
     #[must_use]
     pub fn new(targets: &[TracedDevice]) -> Self {
-        let ways = targets.iter().map(|t| Way { pairing: Pairing::new(t.by_bio, 0), ..Way::default() });
-        let (all, ways) = (Vec::new(), ways.collect());
+        let states = targets
+            .iter()
+            .map(|t| DeviceState { pairing: Pairing::new(t.by_bio, 0), ..DeviceState::default() });
+        let (all, states) = (Vec::new(), states.collect());
         let mut targets = targets.to_vec();
         // To be found by where they lie on the lower device.
         targets.iter_mut().for_each(|t| t.extents.sort_unstable_by_key(|(_, below, _)| *below));
-        Self { all, forgotten: 0, ways, targets }
+        Self { all, forgotten: 0, states, targets }
     }
 
     /// The next event, in time.
@@ -75,31 +77,31 @@ impl Blocks {
     }
 
     fn at(&mut self, target: usize, event: &Event, calls: &mut Calls) {
-        let way = &mut self.ways[target];
+        let state = &mut self.states[target];
         if event.kind == Kind::Queue
             && let Some(asker) = calls.asker(event.pid, event.at_ns, deed_of(event.flags.op))
         {
-            if way.asked.len() >= MOST {
-                self.forgotten += way.asked.len() as u64;
-                way.asked.clear();
+            if state.asked.len() >= MOST {
+                self.forgotten += state.asked.len() as u64;
+                state.asked.clear();
             }
-            way.asked.insert((event.pid, event.at_ns), asker);
+            state.asked.insert((event.pid, event.at_ns), asker);
             let flush = event.sectors == 0 || event.flags.has(Flags::PREFLUSH);
-            if flush && way.flushes.len() < MOST {
-                way.flushes.push((asker, event.at_ns));
+            if flush && state.flushes.len() < MOST {
+                state.flushes.push((asker, event.at_ns));
             }
         }
-        match way.pairing.feed(event) {
+        match state.pairing.feed(event) {
             Step::Issued(io) => {
                 let mut askers: Vec<(usize, u64)> = Vec::new();
-                for part in &way.pairing.gathered {
+                for part in &state.pairing.gathered {
                     // Pieces of one I/O share its time; all but the first to be issued find it here still.
-                    if let Some(&asker) = way.asked.get(&(part.pid, part.at_ns)) {
+                    if let Some(&asker) = state.asked.get(&(part.pid, part.at_ns)) {
                         askers.push((asker, part.at_ns));
                     }
                 }
                 if io.sectors == 0 && io.flags.op == Op::Flush {
-                    askers.append(&mut way.flushes);
+                    askers.append(&mut state.flushes);
                 }
                 askers.sort_unstable();
                 askers.dedup_by_key(|(asker, _)| *asker);
@@ -108,7 +110,7 @@ impl Blocks {
                     calls.requests[*asker].blocks.push((index, *at_ns));
                 }
                 // A flush is no I/O that is gathered: it begins with the first that waits for it.
-                let entered = way.pairing.gathered.iter().map(|p| p.at_ns);
+                let entered = state.pairing.gathered.iter().map(|p| p.at_ns);
                 let first = entered.chain(askers.iter().map(|(_, at)| *at)).min();
                 self.all.push(Block {
                     target,
@@ -119,14 +121,14 @@ impl Blocks {
                     under: Vec::new(),
                     ambiguous: false,
                 });
-                if way.under_way.len() >= MOST {
-                    self.forgotten += way.under_way.len() as u64;
-                    way.under_way.clear();
+                if state.under_way.len() >= MOST {
+                    self.forgotten += state.under_way.len() as u64;
+                    state.under_way.clear();
                 }
-                way.under_way.insert(io.number, index);
+                state.under_way.insert(io.number, index);
             }
             Step::Done(io) => {
-                if let Some(index) = way.under_way.remove(&io.number) {
+                if let Some(index) = state.under_way.remove(&io.number) {
                     self.all[index].io.done_ns = io.done_ns;
                 }
             }

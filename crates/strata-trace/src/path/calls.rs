@@ -9,7 +9,7 @@ use crate::mark::{Call, Mark, What};
 /// How a request is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum SubmittedBy {
     /// A system call that returns when it is done.
     Call,
     /// A request of io_uring.
@@ -38,7 +38,7 @@ pub enum Deed {
 #[derive(Clone, Debug)]
 pub struct Request {
     /// How.
-    pub way: Way,
+    pub way: SubmittedBy,
     /// What.
     pub deed: Deed,
     /// Who.
@@ -187,7 +187,7 @@ impl Calls {
             What::Exit => self.exit(at_ns, tid),
             What::Taken => {
                 let request = deed_of(mark.n).map(|deed| {
-                    let index = self.begin(Way::IoUring, deed, tid, at_ns, true);
+                    let index = self.begin(SubmittedBy::IoUring, deed, tid, at_ns, true);
                     self.ring.insert(mark.a, index);
                     index
                 });
@@ -233,7 +233,7 @@ impl Calls {
                 if open.request.is_some() {
                     return open.request;
                 }
-                let (way, begin) = (Way::Call, open.begin_ns);
+                let (way, begin) = (SubmittedBy::Call, open.begin_ns);
                 let (deed, placed) = (deed_of_call(open.call), open.placed);
                 let index = self.begin(way, deed, tid, begin, placed);
                 self.open.get_mut(&tid)?.request = Some(index);
@@ -243,7 +243,7 @@ impl Calls {
                 // One I/O after the other: each begins where the one before it was brought.
                 let begin = open.last_ns;
                 self.open.get_mut(&tid)?.last_ns = at_ns;
-                Some(self.begin(Way::Aio, deed, tid, begin, true))
+                Some(self.begin(SubmittedBy::Aio, deed, tid, begin, true))
             }
             Call::Receive | Call::Send | Call::Ring | Call::Reap => None,
         }
@@ -251,7 +251,7 @@ impl Calls {
 
     /// AIO tells no end: it is that of its I/O, and is fetched by the call that waited then.
     pub fn finish_aio(&mut self, end_of: impl Fn(usize) -> Option<u64>) {
-        for request in self.requests.iter_mut().filter(|r| r.way == Way::Aio) {
+        for request in self.requests.iter_mut().filter(|r| r.way == SubmittedBy::Aio) {
             let ends = request.blocks.iter().map(|(block, _)| end_of(*block));
             let Some(end) = ends.collect::<Option<Vec<_>>>().and_then(|e| e.into_iter().max()) else {
                 continue;
@@ -263,7 +263,7 @@ impl Calls {
         }
     }
 
-    fn begin(&mut self, way: Way, deed: Deed, tid: i32, begin_ns: u64, placed: bool) -> usize {
+    fn begin(&mut self, way: SubmittedBy, deed: Deed, tid: i32, begin_ns: u64, placed: bool) -> usize {
         self.requests.push(Request {
             way,
             deed,
@@ -295,7 +295,8 @@ impl Calls {
                 let told = open.placed || open.call == Call::Sync;
                 let index = match open.request {
                     None if told && !open.socket => {
-                        self.begin(Way::Call, deed_of_call(open.call), tid, open.begin_ns, open.placed)
+                        let deed = deed_of_call(open.call);
+                        self.begin(SubmittedBy::Call, deed, tid, open.begin_ns, open.placed)
                     }
                     None => return,
                     Some(index) => index,

@@ -9,7 +9,7 @@ use crate::side::{Times, times};
 
 use super::Traced;
 use super::blocks::Blocks;
-use super::calls::{Calls, Deed, Way};
+use super::calls::{Calls, Deed, SubmittedBy};
 use super::clocks::ClockFigures;
 use super::join::is_second;
 use super::tree::{Kind, Layer, Node, Part, Segment, Tree};
@@ -80,7 +80,7 @@ pub struct LayerFigures {
 #[derive(Clone, Debug, Serialize)]
 pub struct Group {
     /// How they are made.
-    pub way: Way,
+    pub way: SubmittedBy,
     /// What they ask.
     pub deed: Deed,
     /// What their server did below itself may belong to others, so it is told as one.
@@ -144,7 +144,7 @@ pub struct Clocks {
 /// What the clocks leave open in each part: those of the server's machine run on its clock, and what they have more, the
 /// wire has less.
 fn leave_open(groups: &mut [Group], layers: &[Layer], rate_bound_ppm: f64) {
-    for group in groups.iter_mut().filter(|g| g.way == Way::Exchange) {
+    for group in groups.iter_mut().filter(|g| g.way == SubmittedBy::Exchange) {
         let mut sum = 0.0;
         let theirs =
             |l: &LayerFigures| !matches!(layers[l.layer].kind, Kind::Client | Kind::Wire | Kind::Far);
@@ -314,15 +314,15 @@ fn figures((way, deed, undivided): Key, sums: &Sums, layers: &[Layer]) -> Option
 }
 
 /// What is in one group: made in one way, for the same, and with the server undivided or not.
-type Key = (Way, Deed, bool);
+type Key = (SubmittedBy, Deed, bool);
 
 fn kind_of(node: Node, calls: &Calls, exchanges: &[Exchange]) -> Key {
     match node {
         Node::Request(index) => (calls.requests[index].way, calls.requests[index].deed, false),
         Node::Exchange(index) => {
-            (Way::Exchange, deed_of(index, calls, exchanges, 0), exchanges[index].ambiguous)
+            (SubmittedBy::Exchange, deed_of(index, calls, exchanges, 0), exchanges[index].ambiguous)
         }
-        Node::Block(_) => (Way::Call, Deed::Other, false),
+        Node::Block(_) => (SubmittedBy::Call, Deed::Other, false),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::device::TracedDevice;
 use crate::event::Event;
 use crate::mark::{Mark, What};
 use crate::message::Messages;
-use crate::saved::Way;
+use crate::saved::PathRecord;
 use crate::summary::Source;
 
 use blocks::Blocks;
@@ -51,7 +51,7 @@ pub struct Traced<'a> {
 impl<'a> Traced<'a> {
     /// Of a recording whose events are in time.
     #[must_use]
-    pub fn of(source: &'a Source, way: &'a Way, began_ns: u64) -> Self {
+    pub fn of(source: &'a Source, way: &'a PathRecord, began_ns: u64) -> Self {
         Self {
             targets: &source.targets,
             events: &source.events,

@@ -22,8 +22,8 @@ def questions() -> tuple[ModuleType, ...]:
 
 def conclusions_of(table: Table) -> tuple[Conclusion, ...]:
     """Everything that follows from the measured rows of ``table``."""
-    colours = {law.name for law in laws() if law.colours}
-    broken = [(f.row, f.column.partition(".")[0]) for f in check_table(table) if f.broken and f.law not in colours]
+    caveats = {law.name for law in laws() if law.only_caveat}
+    broken = [(f.row, f.column.partition(".")[0]) for f in check_table(table) if f.broken and f.law not in caveats]
     found: list[Conclusion] = []
     for module in questions():
         out = {row for row, kind in broken if kind in module.READS}

@@ -11,7 +11,7 @@ A law's docstring is its page. It says of itself:
 ``of_run(run)``                 asked of one of our own runs; a law has one of them or both
 ``NEXT``, ``NEXT_OF_RUN``       what to do first: where a flag does not say; in a run, whatever the flag says
 ``OF_NULL``                     it means something where nothing is driven; all others speak of a target
-``COLOURS``                     it never makes a figure of our own impossible
+``ONLY_CAVEAT``                 it never makes a figure of our own impossible
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Law:
     next_step: str
     next_of_run: str
     of_null: bool
-    colours: bool
+    only_caveat: bool
 
     def answers(self, table: Table, run: RunView | None = None) -> list[Flag] | None:
         """What it finds in a table, and in the run that the table is of. None where it lacks the figures it needs."""
@@ -75,7 +75,7 @@ def _law(module: ModuleType) -> Law:
         next_step=getattr(module, "NEXT", ""),
         next_of_run=getattr(module, "NEXT_OF_RUN", ""),
         of_null=getattr(module, "OF_NULL", False),
-        colours=getattr(module, "COLOURS", False),
+        only_caveat=getattr(module, "ONLY_CAVEAT", False),
     )
 
 
@@ -108,8 +108,8 @@ def ask_run(run: RunView) -> LawsAsked:
 def check_run(run: RunView) -> tuple[Check, ...]:
     """The same as checks of the analysis, the impossible first.
 
-    A broken law makes our figure impossible, but for those that only colour it: what was run otherwise than planned was
-    still run.
+    A broken law makes our figure impossible, except for laws that are only a caveat: what was run otherwise than
+    planned was still run.
     """
     by_name = {law.name: law for law in laws()}
     checks = [
@@ -118,7 +118,7 @@ def check_run(run: RunView) -> tuple[Check, ...]:
             title=flag.title,
             layer=flag.words.get("layer", ""),
             workload_key=flag.words.get("workload"),
-            impossible=flag.broken and not by_name[flag.law].colours,
+            impossible=flag.broken and not by_name[flag.law].only_caveat,
             message=flag.reason,
             next_step=by_name[flag.law].next_of_run or flag.next_step,
         )

@@ -53,8 +53,8 @@ class RunView:
         return self.rounds[(cell.layer, cell.workload.key)]
 
 
-def colour(reason: str, layer: str = "", workload_key: str = "") -> Flag:
-    """What colours a figure and does not make it impossible."""
+def caveat(reason: str, layer: str = "", workload_key: str = "") -> Flag:
+    """A caveat of a figure, which does not make it impossible."""
     words = {word: name for word, name in (("layer", layer), ("workload", workload_key)) if name}
     return Flag(law="", row="/".join(words.values()), broken=False, reason=reason, next_step="", words=words)
 

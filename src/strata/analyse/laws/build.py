@@ -14,7 +14,7 @@ Source
 
 from __future__ import annotations
 
-from strata.analyse.laws.base import Answers, RunView, colour
+from strata.analyse.laws.base import Answers, RunView, caveat
 
 NAME, TITLE, ORDER = "build", "build", 330
 SAYS = "the engine is a debug build"
@@ -25,4 +25,4 @@ NEXT = "Build with --release and measure again."
 def of_run(run: RunView) -> Answers:
     if any(r.result is not None and r.result.debug_build for c in run.rounds.values() for r in c.results):
         text = "the engine is a debug build: its own slowness is part of every time; build with --release"
-        yield colour(text)
+        yield caveat(text)

@@ -15,7 +15,7 @@ Source
 
 from __future__ import annotations
 
-from strata.analyse.laws.base import Answers, RunView, colour
+from strata.analyse.laws.base import Answers, RunView, caveat
 
 NAME, TITLE, ORDER = "caching", "caching requested and in effect", 180
 SAYS = "the cache was not as cold or warm, or a write not as durable, as requested"
@@ -31,4 +31,4 @@ def of_run(run: RunView) -> Answers:
         text = "; ".join(departing[0].departures)
         if len(states) > 1:
             text = f"in {len(departing)} of {len(states)} rounds, for example: {text}"
-        yield colour(text, cell.layer, cell.workload.key)
+        yield caveat(text, cell.layer, cell.workload.key)

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
 from strata import units
-from strata.analyse.laws.base import Answers, RunView, colour
+from strata.analyse.laws.base import Answers, RunView, caveat
 from strata.model.counters import clock
 from strata.model.plan import round_words
 from strata.model.result import CellResult
@@ -44,10 +44,10 @@ def of_run(run: RunView) -> Answers:
     if run.devices and all(c.device_in_flight is None for c in run.cells):
         absent.append("the block device")
     for event in islice(events([r for c in run.cells for r in run.of(c).results]), MOST):
-        yield colour(event)
+        yield caveat(event)
     if absent:
         text = f"no counters of {' and '.join(absent)}: causes there can be neither named nor ruled out"
-        yield colour(text)
+        yield caveat(text)
 
 
 STEP_S = 0.002

@@ -16,7 +16,7 @@ Source
 from __future__ import annotations
 
 from strata import units
-from strata.analyse.laws.base import Answers, RunView, colour, flag, measured, value
+from strata.analyse.laws.base import Answers, RunView, caveat, flag, measured, value
 from strata.model.figures import Table
 
 NAME, TITLE, ORDER = "errors", "I/O errors", 150
@@ -40,4 +40,4 @@ def of_run(run: RunView) -> Answers:
         if cell.failed:
             parts.append(f"{len(cell.failed)} measurement(s) failed: {cell.failed[0]}")
         if parts:
-            yield colour("; ".join(parts), cell.layer, cell.workload.key)
+            yield caveat("; ".join(parts), cell.layer, cell.workload.key)

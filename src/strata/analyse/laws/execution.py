@@ -24,7 +24,7 @@ from strata.model.groups import grouped
 
 NAME, TITLE, ORDER = "execution", "planned and executed", 120
 SAYS = "the run differs from its plan"
-COLOURS = True
+ONLY_CAVEAT = True
 SETTINGS = ("size", "threads", "depth", "outstanding", "seconds")
 LABELS = ("caching", "sync", "pattern")
 NEXT = "Run it as planned, or record what was run."

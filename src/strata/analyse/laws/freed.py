@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 
 from strata import units
-from strata.analyse.laws.base import Answers, RunView, colour
+from strata.analyse.laws.base import Answers, RunView, caveat
 from strata.model.access import Once
 from strata.model.plan import Segment, clipped
 from strata.model.workload import Workload
@@ -30,7 +30,7 @@ from strata.model.workload import Workload
 NAME, TITLE, ORDER = "freed", "blocks freed twice", 185
 SAYS = "trims of what was trimmed before"
 NEXT = "Use a larger --size, a shorter --runtime and --ramp-time 0s; --randommap meets no block twice."
-COLOURS = True
+ONLY_CAVEAT = True
 AGAIN = 0.1
 
 
@@ -49,7 +49,7 @@ def of_run(run: RunView) -> Answers:
         if again > AGAIN:
             share = units.percent(again, 2)
             text = f"{share} of the trims found nothing left to free: there were {units.size(round(there))}"
-            yield colour(text, cell.layer, w.key)
+            yield caveat(text, cell.layer, w.key)
 
 
 def _met(w: Workload, trimmed: float, there: float) -> float:

@@ -16,14 +16,14 @@ Source
 from __future__ import annotations
 
 from strata import units
-from strata.analyse.laws.base import Answers, RunView, colour
+from strata.analyse.laws.base import Answers, RunView, caveat
 from strata.model.analysis import Generator
 
 NAME, TITLE, ORDER = "generator", "load generator", 90
 SAYS = "the load generator is near its own limit"
 OF_NULL = True
 NEXT = "Use more threads, larger blocks or a lower depth; else compare only below half of the ceiling."
-HEADROOM_COLOUR, HEADROOM_LIMIT = 0.5, 0.8
+HEADROOM_CAVEAT, HEADROOM_LIMIT = 0.5, 0.8
 
 
 def ceiling(generator: Generator | None, key: str) -> float | None:
@@ -39,10 +39,10 @@ def ceiling(generator: Generator | None, key: str) -> float | None:
 def of_run(run: RunView) -> Answers:
     for cell in run.cells:
         top = ceiling(run.generator, cell.workload.key)
-        if top is None or top <= 0 or (share := cell.iops.value / top) < HEADROOM_COLOUR:
+        if top is None or top <= 0 or (share := cell.iops.value / top) < HEADROOM_CAVEAT:
             continue
         text = f"{units.count(cell.iops.value)} IOPS are {units.percent(share, 2)} of what the load generator reaches"
         text += " on a null endpoint"
         limit = share >= HEADROOM_LIMIT
         text += ": the load generator is the limit" if limit else ": its own cost is part of the figure"
-        yield colour(text, cell.layer, cell.workload.key)
+        yield caveat(text, cell.layer, cell.workload.key)

@@ -15,7 +15,7 @@ Source
 
 from __future__ import annotations
 
-from strata.analyse.laws.base import Answers, RunView, colour
+from strata.analyse.laws.base import Answers, RunView, caveat
 from strata.model.endpoint import EndpointKind
 
 NAME, TITLE, ORDER = "identity", "same data", 320
@@ -29,4 +29,4 @@ def of_run(run: RunView) -> Answers:
     for layer in run.plan.stack.layers:
         if layer.name not in run.data.identity and layer.target.kind is not EndpointKind.NULL:
             text = f"{layer.name} was not shown to reach the same data as the layers below it"
-            yield colour(text, layer.name)
+            yield caveat(text, layer.name)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 
 from strata import units
-from strata.analyse.laws.base import Answers, RunView, colour
+from strata.analyse.laws.base import Answers, RunView, caveat
 from strata.model.workload import OpenLoop
 
 NAME, TITLE, ORDER = "overload", "overload", 100
@@ -45,4 +45,4 @@ def of_run(run: RunView) -> Answers:
             f"keep up, and response times grow with the length of the run; {units.significant(cell.outstanding)} of "
             f"at most {bound} I/Os were in flight"
         )
-        yield colour(text, cell.layer, cell.workload.key)
+        yield caveat(text, cell.layer, cell.workload.key)

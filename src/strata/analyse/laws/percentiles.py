@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from strata import units
-from strata.analyse.laws.base import Answers, RunView, colour, flag, percentiles, value
+from strata.analyse.laws.base import Answers, RunView, caveat, flag, percentiles, value
 from strata.model.analysis import SAMPLES
 from strata.model.figures import Role, Row, Table
 from strata.model.percentiles import BEYOND, PERCENTILES, needed, supported
@@ -92,4 +92,4 @@ def of_run(run: RunView) -> Answers:
         if "99" not in known:
             best = f"up to p{known[-1]}" if known else "not even the median"
             text = f"{units.count(cell.ios)} I/Os are enough for {best}; p99 needs {units.count(needed('99'))}"
-            yield colour(text, cell.layer, cell.workload.key)
+            yield caveat(text, cell.layer, cell.workload.key)

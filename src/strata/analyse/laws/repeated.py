@@ -20,7 +20,7 @@ from strata.analyse.laws.base import Answers, flag, measured, noise, value
 from strata.model.figures import Row, Table
 
 NAME, TITLE, ORDER = "repeated", "one workload, two figures", 256
-SAYS = "the same workload stands twice with other figures"
+SAYS = "the same workload appears twice with different figures"
 NEXT = "Add the label in which the two differ, or call them rounds."
 TIMES = 3
 SETTINGS = (

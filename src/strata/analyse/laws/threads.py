@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 
 from strata import units
-from strata.analyse.laws.base import Answers, RunView, colour
+from strata.analyse.laws.base import Answers, RunView, caveat
 from strata.analyse.rounds import CellRounds
 from strata.model.analysis import THREADS
 
@@ -37,7 +37,7 @@ def of_run(run: RunView) -> Answers:
     """Over all rounds, so that what differs by chance from round to round cancels."""
     for cell in run.rounds.values():
         if said := [*_unequal(cell), *_elsewhere(cell)]:
-            yield colour("; ".join(said), cell.layer, cell.workload.key)
+            yield caveat("; ".join(said), cell.layer, cell.workload.key)
 
 
 def _unequal(cell: CellRounds) -> list[str]:

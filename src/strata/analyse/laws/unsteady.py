@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from strata import units
-from strata.analyse.laws.base import Answers, RunView, colour
+from strata.analyse.laws.base import Answers, RunView, caveat
 from strata.analyse.noise import interval_rates
 from strata.analyse.rounds import CellRounds
 from strata.model.analysis import UNSTEADY, NoiseFloor
@@ -36,7 +36,7 @@ def of_run(run: RunView) -> Answers:
     for cell in run.cells:
         message = _unsteady(run.of(cell), run.noise)
         if message is not None:
-            yield colour(message, cell.layer, cell.workload.key)
+            yield caveat(message, cell.layer, cell.workload.key)
 
 
 def _unsteady(cell: CellRounds, noise: NoiseFloor) -> str | None:

@@ -101,7 +101,7 @@ def _made(
         return larger_cache(points, amount(text, 1.0), place)
     curve = _curves(found)
     if curve is None:
-        off = found.why if isinstance(found, NoCurve) else f"the points lie {units.percent(found.rms)} off it"
+        off = found.why if isinstance(found, NoCurve) else f"the points deviate from it by {units.percent(found.rms)}"
         raise UnpredictedError(f"there is no curve to predict from: {off}")
     if ask.axis.size or (ask.axis.means and name != ask.axis.value):
         raise UnpredictedError(f"a sweep over {ask.axis.value} has no load to predict from")
@@ -110,13 +110,13 @@ def _made(
     if name == ask.axis.value:
         made, rests = _along(curve, ask.axis, amount(text, float(points[-1].value)), per, at)
         if made.beyond and isinstance(found, NoCurve):
-            raise UnpredictedError(f"it lies beyond what was measured, and there is no curve: {found.why}")
+            raise UnpredictedError(f"it is beyond the measured range, and there is no curve: {found.why}")
     elif name in COUNTED:
         made, rests = _counted(name, text, curve, demands, at, beside)
     else:
         made, rests = _resource(name, text, curve, demands, at, beside)
     if isinstance(found, NoCurve):
-        rests += f". No curve fits ({found.why}): a line through the points stands for it"
+        rests += f". No curve fits ({found.why}): a line through the points is used instead"
     return made, rests
 
 
@@ -138,7 +138,7 @@ def amount(text: str, of: float) -> float:
 def _along(found: Fitted, axis: Axis, value: float, per: float, at: float) -> tuple[ChangeGain, str]:
     made = whatif.at_load(found, value * per, at)
     rests = f"the curve over {axis.value}, {found.form.value}, rms {units.percent(found.rms)}"
-    rests += f"; {value:g} was not measured and lies beyond the largest value" if made.beyond else ""
+    rests += f"; {value:g} is beyond the largest measured value" if made.beyond else ""
     return made, rests
 
 
@@ -154,8 +154,8 @@ def _resource(
     for one in meant:
         if one.varies > VARIES:
             raise UnpredictedError(
-                f"what an I/O asks of {one.name} differs by {units.percent(one.varies)} from load to load, and what it "
-                "asks with another one is not known"
+                f"the demand of an I/O on {one.name} varies by {units.percent(one.varies)} between loads, so "
+                "it is not known at another load"
             )
     factor = _factor(name, text, network, demands)
     if name == whatif.RTT and beside.below is not None:
@@ -169,9 +169,9 @@ def _resource(
     if any(s.name == whatif.LIMIT for s in network.stations):
         each.append(f"a limit of {units.count(network.most)} IOPS that no counter names")
     rests = f"demands of an I/O over all points: {'; '.join(each)}; "
-    rests += f"and {units.duration(network.delay * 1e9)} in which it waits for nobody"
+    rests += f"and {units.duration(network.delay * 1e9)} without waiting for any of them"
     if made.beyond and factor > 1:
-        rests += f". Then {made.full} is full first; what was never near its limit may be full earlier"
+        rests += f". Then {made.full} is full first; a resource that was never near its limit may be full earlier"
     return made, rests
 
 

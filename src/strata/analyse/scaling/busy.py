@@ -157,12 +157,12 @@ def saturated(points: Sequence[ScalePoint], knee: float | None, ours: Mapping[st
         return Saturated(name=first.name, says=f"{first.of}: {units.percent(first.share)} in use", share=first.share)
     if full:
         of = full[0].of
-        text = f"unknown: {of} are in use to {units.percent(full[0].share)}, but that does not follow the rate: other "
-        return Saturated(name=None, says=text + "programs use them, and every figure here is lower for it")
+        text = f"unknown: {of}: {units.percent(full[0].share)} in use, but the use does not follow the rate: other "
+        return Saturated(name=None, says=text + "programs use them, which lowers every figure here")
     device = next((b for b in last.busy if b.share >= FULL and b.name.startswith(DEVICE)), None)
     looked = ", ".join(f"{b.of} {units.percent(b.share)}" for b in last.busy[:4]) or "no counter was read"
-    text = f"unknown: nothing that was counted is full ({looked})"
+    text = f"unknown: no counted resource is full ({looked})"
     if device is not None:
-        text = f"unknown: {device.of} is never idle, which a device that serves several at once may be long before it "
-        text += f"is full (beside it: {looked})"
+        text = f"unknown: {device.of} is never idle; a device that serves several requests at once can be so "
+        text += f"long before it is full (others: {looked})"
     return Saturated(name=None, says=text)

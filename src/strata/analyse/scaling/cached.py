@@ -31,7 +31,7 @@ def larger_cache(points: Sequence[ScalePoint], times: float, at: float) -> tuple
         max(abs(math.log(_between(points, end, w) / _between(points, "value", w))) for end in ("low", "high"))
         for w in (at, at / times)
     ]
-    rests = f"the rate at a working set of {units.size(round(at / times))}, of which as much is in the cache now"
+    rests = f"the rate at a working set of {units.size(round(at / times))}, of which the same share is in the cache now"
     return _told(points, at, now, then / now, math.hypot(*left)), rests
 
 

@@ -55,7 +55,7 @@ def counted(
     now = beside.counted[name]
     said = f"{now} {name} now, {then:g} then"
     if name == COPIES:
-        return _copies(found, demands, then - now, at, beside), f"{said}; each one more is sent once more"
+        return _copies(found, demands, then - now, at, beside), f"{said}; each further copy is sent once more"
     if name == NODES:
         return _nodes(found, demands, now, then, at, beside, said)
     if beside.below is None:
@@ -72,18 +72,18 @@ def _queues(
     layer = Beneath.of(top, below)
     window: float | None = None if beside.under_way is None else beside.under_way.window()
     if window is None and windowed(top, below) and top.most is not None:
-        inside, how = layer.inside(top.most), "by its limit and Little's law"
+        inside, how = layer.inside(top.most), "from its limit and Little's law"
         gain = window_gain(top, below, at, times)
         draws = [window_gain(a, b, at, times) for a, b in zip(found.draws, under.draws, strict=False)]
     elif window is not None:
         # Of a queue whole I/Os are let through; what the layer gives with them inside it has been measured itself.
         window = max(1, round(window / now)) * now
-        inside, how = layer.around(window), f"{window:.3g} of them below, by the requests under way there"
+        inside, how = layer.around(window), f"{window:.3g} of them below, from the requests in flight there"
         held = min(at, layer.around(window * times))
         gain = layer.rate(held) / found.traced().curve.rate(at)
         draws = [b.rate(held) / a.rate(at) for a, b in zip(found.draws, _drawn(found, under), strict=False)]
     else:
-        text = "it lets through what is asked of it, as far as was measured; more of them are more of nothing"
+        text = "it limits nothing in the measured range; more of them would change nothing"
         gain, draws, inside, how = 1.0, [1.0], at, text
     _reached(under, min(at, times * inside))
     open_ = [float(q) for q in np.quantile(draws, [0.025, 0.975])]
@@ -109,8 +109,8 @@ def _reached(under: Fitted, load: float) -> None:
     last = under.most_load
     if load > 1.05 * last and under.curve.rate(last) > GROWS * under.curve.rate(last / 2):
         raise UnpredictedError(
-            f"the layer below would have {load:.3g} I/Os in it, was measured with {last:g} at the most and was still "
-            "getting faster there: measure more of them (--points)"
+            f"the layer below would have {load:.3g} I/Os in flight; it was measured up to {last:g}, and "
+            "its rate still rose there: measure more (--points)"
         )
 
 
@@ -120,7 +120,7 @@ def _nodes(
     network = whatif.network_of(found, demands)
     window = None if beside.under_way is None else beside.under_way.window()
     if not any(s.name == whatif.LIMIT for s in network.stations) and window is None:
-        raise UnpredictedError(f"{network.fullest} is full first: more storage nodes would change nothing of it")
+        raise UnpredictedError(f"{network.fullest} is full first: more storage nodes would not change that")
     below = found if beside.below is None else beside.below
     under, times = below.traced(), then / now
     even = [_spread(a, b, at, times) for a, b in zip(found.draws, below.draws, strict=False)]
@@ -133,9 +133,9 @@ def _nodes(
         layers = [Beneath(c, extra) for c in (few, many)]
         inside = window or at
         gain = _within(layers[0], layers[1], at, inside, inside)
-        text = f"{said}; each I/O goes to any of them, so that some have more to do than others"
+        text = f"{said}; each I/O goes to any of them, so some are busier than others"
         if window is not None:
-            text += f"; {window:.3g} I/Os at most are below at once, by the requests under way there"
+            text += f"; {window:.3g} I/Os at most are below at once, from the requests in flight there"
     # How far the points leave it open is as with equal parts.
     middle = _spread(found.curve, below.curve, at, times)
     ends = [gain * float(q) / middle for q in np.quantile(even, [0.025, 0.975])]
@@ -160,7 +160,7 @@ def _members(under: Fitted, now: int, then: int) -> tuple[Curve, Curve]:
 def _copies(found: Fitted, demands: Demands, more: float, at: float, beside: Around) -> ChangeGain:
     senders = [d for d in demands.each if d.name.startswith(f"{CARD}@") and d.per_byte >= SENDS]
     if not senders:
-        raise UnpredictedError("no card was full that sends the copies, so what one more costs is not known")
+        raise UnpredictedError("the card that sends the copies was not full, so the cost of one more is not known")
 
     def after(one: Demands) -> Demands:
         each = (_sends(d, more) if d.name in {s.name for s in senders} else d for d in one.each)

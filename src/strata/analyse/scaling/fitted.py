@@ -185,15 +185,15 @@ def _traced(found: Fitted, seed: int = 1) -> Fitted:
 
 def _too_little(series: Sequence[LoadPoint]) -> str:
     if len({p.load for p in series}) < LEAST_POINTS:
-        return f"{len(series)} loads with a rate are too few for a curve: it takes {LEAST_POINTS}"
+        return f"{len(series)} loads with a rate are too few for a curve, which needs {LEAST_POINTS}"
     span = series[-1].load / series[0].load
     if span < LEAST_SPAN:
-        return f"the largest load is {span:.3g} times the smallest, and a curve takes {LEAST_SPAN:g} times"
+        return f"the largest load is {span:.3g} times the smallest, and a curve needs {LEAST_SPAN:g} times"
     return ""
 
 
 def _neither(series: Sequence[LoadPoint], rms: float) -> str:
-    text = f"the points lie {rms:.1%} off the nearest curve (at most {MISFIT:.0%} is accepted)".replace("%", " %")
+    text = f"the points deviate from the nearest curve by {rms:.1%} (at most {MISFIT:.0%})".replace("%", " %")
     first = series[0]
     steep = max(series, key=lambda p: p.rate / p.load)
     if steep.rate / steep.load > 1.1 * first.rate / first.load:

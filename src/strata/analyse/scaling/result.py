@@ -181,7 +181,7 @@ def load_points(points: Sequence[ScalePoint], axis: Axis) -> list[LoadPoint]:
 def fit_of(points: Sequence[ScalePoint], axis: Axis) -> Fitted | NoCurve:
     """The curve of one layer's points."""
     if axis is Axis.RANGE:
-        return NoCurve("the working set is no load: the points tell where a cache ends, and no curve is drawn")
+        return NoCurve("the working set is not a load: the points show where a cache ends, and no curve is fitted")
     return fitted(load_points(points, axis))
 
 

@@ -42,9 +42,9 @@ def wire_gain(
     # At the least one round trip follows the wire; what else there is of the way may stay as it is.
     least = _moved(under.curve, way, trip, factor, at)
     ends = [float(q) for q in np.quantile(draws, [0.025, 0.975])] if draws else []
-    rests = f"of the time of an I/O {units.duration(way * 1e9)} are the way to the layer below: "
+    rests = f"{units.duration(way * 1e9)} per I/O on the way to the layer below: "
     rests += f"{units.significant(moves / trip, 2)} round trips of {units.duration(trip * 1e9)}"
-    rests += f", and {units.duration((way - moves) * 1e9)} of work that stays" if way > moves else ""
+    rests += f", and {units.duration((way - moves) * 1e9)} of work that does not change" if way > moves else ""
     return whatif.told(found, at, [gain], [least, *ends]), rests
 
 

@@ -344,8 +344,8 @@ def carry(run: str, method: str, args: tuple[Any, ...], named: Mapping[str, Any]
         # It has ended it by itself, and nothing is left.
         return None
     if held is None or method.startswith("_"):
-        why = "the node has ended it: nobody was heard of, or the node was started anew"
-        raise RunFailed("cannot go on with run", run, why, f"strata measure --resume {run}")
+        why = "the node has ended it: its client did not answer, or the node was restarted"
+        raise RunFailed("cannot continue run", run, why, f"strata measure --resume {run}")
     if method == "measure":
         named = {**named, "say": tell}
     return getattr(held, method)(*args, **named)

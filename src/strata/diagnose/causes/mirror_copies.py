@@ -79,8 +79,8 @@ def _held(case: Case, station: Station) -> Iterator[Opinion]:
         explanation=f"{wire.name} carries {units.rate(wire.most)} of copies, {units.significant(written.times, 2)} "
         f"bytes for each byte written, and the application gets {units.rate(largest.bytes_per_second.value)}: "
         f"{beyond + 1} copies. Reads send {units.significant(once, 2)}.",
-        next_step=f"Give the copies a faster card or one of their own; one copy less would carry {fewer}. Faster "
-        "disks and more depth would not help.",
+        next_step=f"Give the copies a faster card or a separate one; with one copy fewer it would carry {fewer}. "
+        "Faster disks and more depth would not help.",
         cells=frozenset(c.workload.key for c, _ in full),
         strength=share,
         lead=10 * share,

@@ -102,7 +102,7 @@ def _of_pair(pair: Pair, found: tuple[DurableWrite, ...], told: list[rows.Predic
         title=f"a commit through {layer} takes {more} times as much of {one.device} as one below",
         explanation=f"{one.point.workload.label}: {one.device} is busy for {busy} per write, and for {beneath} at "
         f"{below}: each commit makes more than the data durable, such as the journal and the inode.",
-        next_step="Put the file system's journal on a fast device of its own, or use a medium whose cache survives a "
+        next_step="Put the file system's journal on a separate fast device, or use a medium whose cache survives a "
         f"power loss; let clients commit several writes at once. A write could be up to {more} times as fast.",
         strength=min(1.0, cover),
         lead=3.0 * len(mine),

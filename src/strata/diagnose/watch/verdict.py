@@ -233,8 +233,8 @@ def _idle(view: LoadView) -> Verdict | None:
             layer=APPLICATION,
             cause=Cause.CACHE_FLATTERS,
             confidence=0.75,
-            headline=f"the page cache answers: {units.rate(asked)} are asked for and nothing reaches the devices",
-            explanation="The application's system calls move data, and the devices below have nothing to do: its "
+            headline=f"the page cache answers: {units.rate(asked)} are requested and nothing reaches the devices",
+            explanation="The application's system calls move data, and the devices below are idle: the "
             "data is in memory.",
             next_step="The storage does not limit this load. Watch it when the data is not cached, or with direct I/O.",
         )

@@ -1,4 +1,4 @@
-"""What will spoil or colour a measurement, each with why it matters and what to do.
+"""What will distort a measurement, each with why it matters and what to do.
 
 A check takes the survey and returns its notices; it prints nothing and changes nothing.
 """

@@ -27,7 +27,7 @@ def tiers(survey: Survey) -> Iterator[Notice]:
             "device.cache-tier",
             f"{tier.at} has a cache, {tier.kind} ({size}{f', {tier.mode}' if tier.mode else ''})",
             "a test file that fits into it measures the cache; a larger one measures the cache until it is full, "
-            "then what is behind it",
+            "then the storage below it",
             f"decide which of both you want to know: a small file, or {beyond}",
         )
 

@@ -117,7 +117,7 @@ def _result(
                 "connections": request.workload.threads if request.endpoint.remote else 1,
             }
             | ({} if request.endpoint.netns is None else {"netns": request.endpoint.netns})
-            | ({"failed_ios": "not told by gfapi_async"} if ioengine == "gfapi_async" else {}),
+            | ({"failed_ios": "not reported by gfapi_async"} if ioengine == "gfapi_async" else {}),
             stop_reason=carried.reason or ("runtime" if ended_well else "error"),
             begun_unix_ns=carried.begun_unix_ns,
             failures=failures,

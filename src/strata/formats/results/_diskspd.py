@@ -67,7 +67,7 @@ class DiskspdTarget:
         if self.mapped:
             wrong.append("memory-mapped I/O is not supported")
         if self.spread:
-            wrong.append("its random offsets have a distribution of their own (-rd, -rs)")
+            wrong.append("its random offsets are not uniform (-rd, -rs)")
         return words, tuple(wrong)
 
 

@@ -35,7 +35,7 @@ def buckets(payload: str) -> tuple[int, list[tuple[int, int, int]]]:
         raise Misread("a histogram is shorter than its head")
     cookie, length, offset, digits, least, _, ratio = _HEAD.unpack_from(raw)
     if cookie & ~_WORD_SIZE != _PLAIN:
-        raise Misread("a histogram is not of version 2: write the log anew with HdrHistogram 2.1.5 or later")
+        raise Misread("a histogram is not of version 2: write the log again with HdrHistogram 2.1.5 or later")
     if offset or not 0 <= digits <= 5 or not 1 <= least < _MOST or ratio != 1.0 or length != len(raw) - _HEAD.size:
         raise Misread("the head of a histogram is damaged, or of a kind that is not read")
     half = max(1, (2 * 10**digits - 1).bit_length()) - 1

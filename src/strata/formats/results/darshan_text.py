@@ -74,7 +74,7 @@ def read(source: Source) -> Imported:
         format=NAME, tool="Darshan", version=said.get("darshan log version", "")[:40], cells=tuple(cells),
         command=said.get("exe", "")[:4096], left_out=tuple(left), started_unix_ns=began,
         notes=(
-            "times are those of the calls; how long they went on is not said, and so there are no rates",
+            "times are those of the calls; their total duration is not recorded, so there are no rates",
             "where fsync was called writes have no mean: its time is in theirs",
         ),
     )  # fmt: skip

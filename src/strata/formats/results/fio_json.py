@@ -170,7 +170,7 @@ class _Reader:
             line = self.line if self.lines is None else self.lines.next(self.line)
             name = str(job.get("jobname", "a job"))[:256]
             if "client_stats" in self.document and name == "All clients":
-                self.left.append("the sum of all clients, which fio prints beside them: it is made from them here")
+                self.left.append("the sum of all clients, which fio also prints: it is calculated here")
                 continue
             found.append(self._job(job, name, line))
         return found

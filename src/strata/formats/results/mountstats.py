@@ -72,7 +72,7 @@ def _cell(path: str, snapshots: list[_Snapshot]) -> ImportedCell | None:
     whole = first is last
     seconds = last.age_s if whole else last.age_s - first.age_s
     if not whole and seconds < 0:
-        raise Misread(f"{path[:200]} was mounted anew between its snapshots", last.line)
+        raise Misread(f"{path[:200]} was remounted between its snapshots", last.line)
     sides: dict[str, Measured] = {}
     for name, (side, place) in _SIDES.items():
         numbers = last.operations.get(name, [])

@@ -89,7 +89,7 @@ def _columns(head: list[str]) -> tuple[list[tuple[str, str] | None], list[str]]:
             left.append(f"column {name[:80]!r}: it is no counter")
             found.append(None)
         elif name in seen:
-            left.append(f"column {name[:80]!r}: it is there twice")
+            left.append(f"column {name[:80]!r}: it appears twice")
             found.append(None)
         else:
             seen.add(name)

@@ -1,6 +1,6 @@
 """The single requests of a saved trace: when each was issued, how long it took, how large it was, and whose it was.
 
-The layout is that of ``crates/strata-trace/src/saved.rs``; a test holds both readers against each other.
+The layout is that of ``crates/strata-trace/src/saved.rs``; a test compares both readers.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def test_intervals_cover_the_limit_and_the_knee() -> None:
     [
         (points([100, 200, 400, 800], loads=(1, 2, 4, 8)), "too few"),
         (points([100, 150, 190, 220, 250], loads=(10, 12, 14, 16, 18)), "1.8 times the smallest"),
-        (points([100, 200, 90, 500, 100, 600, 200]), "off the nearest curve"),
+        (points([100, 200, 90, 500, 100, 600, 200]), "deviate from the nearest curve"),
         (points([100, 300, 900, 2700, 8100, 24300, 72900]), "more than linear"),
         ([], "too few"),
     ],

@@ -136,7 +136,7 @@ mod tests {
         let (listener, place) = bind(&path).expect("free");
         let mode = fs::metadata(&path).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        UnixStream::connect(&path).expect("somebody listens");
+        UnixStream::connect(&path).expect("a server listens");
         assert!(refused(&path).contains("a server is listening there"));
         drop((listener, place));
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);

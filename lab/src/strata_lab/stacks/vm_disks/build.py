@@ -22,7 +22,7 @@ from strata_lab.stacks import Options, write_stack
 
 TITLE = "virtual disks on storage-only nodes: queues, several disks, a read cache, nodes added while it runs"
 OPTIONS = {
-    "disks": ("4", "virtual disks, each with a controller of its own: 1 to 8"),
+    "disks": ("4", "virtual disks, each with its own controller: 1 to 8"),
     "queue": ("2", "queue depth of a controller"),
     "nodes": ("2", "storage-only nodes to begin with: 1 to 6"),
     "medium": ("member", f"model of each node's disk: {', '.join(media.MODELS)}"),

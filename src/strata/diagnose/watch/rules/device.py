@@ -55,7 +55,7 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
         sure,
         busy,
         f"{name} has requests waiting all the time",
-        f"All requests of the load are at {name}, which always has some to do: whatever is above it waits for it. "
+        f"All requests of the load are at {name}, which is always busy: the layers above wait for it. "
         "Whether it should give more is not known: there is no specification, and its completions show no pace.",
         PROVE,
         base,
@@ -84,7 +84,7 @@ def _named(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
             if spec
             else ()
         ),
-        *((f"requests that met nobody took {units.duration(alone)}",) if alone is not None else ()),
+        *((f"requests that found the device idle took {units.duration(alone)}",) if alone is not None else ()),
     )
     share = min(1.0, view.busy or 1.0)
     if pace.at_once == 1 and (capped := _cap(view, health, alone, name, share, seen)) is not None:
@@ -124,7 +124,7 @@ def _named(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
             f"{name} takes {each / stated:.2g} times as long as specified for each request",
             f"{name} serves {_many(pace.at_once)}, each for {units.duration(each)}; the specification says "
             f"{units.duration(stated)}.",
-            "Look at the device's health, its temperature, its firmware, and at whoever shares what is below it.",
+            "Look at the device's health, its temperature, its firmware, and at other users of the storage below it.",
             seen,
             what=name,
         )
@@ -153,7 +153,7 @@ def _by_spec(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
         *base,
         f"specification: {spec.at_once} at once, {units.duration(stated)} each; the rate is the work of "
         f"{units.significant(worth, 2)} of them",
-        *((f"requests that met nobody took {units.duration(first)}",) if first is not None else ()),
+        *((f"requests that found the device idle took {units.duration(first)}",) if first is not None else ()),
     )
     if worth >= 0.85 * spec.at_once:
         return Claim(
@@ -180,7 +180,7 @@ def _by_spec(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
         view.busy or 1.0,
         less,
         f"Requests wait at {name} all the time, and it completes fewer of them than its specification promises.",
-        "Look at the device's health, its members, its limits, and at whoever shares what is below it.",
+        "Look at the device's health, its members, its limits, and at other users of the storage below it.",
         seen,
         (
             "whether each request takes longer, fewer are served at once, or their rate is held: the command below "

@@ -159,7 +159,7 @@ def _phases(view: LoadView) -> Iterator[Claim | Not]:
         return
     if told.share < PHASES:
         return
-    regular = "" if told.period_s is None else f", again each {units.duration(told.period_s * 1e9)}"
+    regular = "" if told.period_s is None else f", repeated every {units.duration(told.period_s * 1e9)}"
     yield Claim(
         Cause.SLOW_PHASES,
         _phases_surely(told),

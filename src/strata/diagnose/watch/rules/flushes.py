@@ -52,7 +52,7 @@ def _flushes(view: LoadView) -> Iterator[Claim | Not]:
         f"a flush takes {units.duration(disk.flush_ns)}, {units.percent(share, 2)} of the requests at {name} wait "
         f"for one",
         f"The load commits: {units.count(disk.flushes)} flushes per second, each {units.duration(disk.flush_ns)}. "
-        "Whoever commits waits for the flush.",
+        "Each commit waits for the flush.",
         "Commit several writes at once, or give the device a write cache that survives a loss of power.",
         (
             f"{name}: {units.count(disk.flushes)} flushes per second of {units.duration(disk.flush_ns)}; "
@@ -116,7 +116,7 @@ def _misaligned(view: LoadView) -> Iterator[Claim | Not]:
         f"{name} begins at byte {at}, between two blocks of what is below it",
         f"{name} begins at byte {at}, which is no multiple of {units.size(BLOCK)}: a request touches one block more "
         "than it needs, and a write that does not cover a block is preceded by a read of it.",
-        f"Make {name} anew at a multiple of 1 MiB.",
+        f"Create {name} again with its start at a multiple of 1 MiB.",
         (f"{name}: begins at byte {at}; {units.percent(writes, 2)} of the requests are writes",),
         ("what the same load gives when it is aligned",),
         what=name,

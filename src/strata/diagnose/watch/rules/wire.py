@@ -101,7 +101,7 @@ def _cards(view: LoadView) -> Iterator[Claim | Not]:
             others,
             f"others have {units.percent(others, 2)} of the bytes on {where}",
             f"{where} is full, and of the {most} that pass it the load has {units.rate(ours)}.",
-            "Find who else sends there, move it, or give one of them a wire of its own.",
+            "Find the other sender and move it, or give one of them its own link.",
             seen,
             what=where,
         )
@@ -236,8 +236,8 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
             0.8,
             sleeping,
             f"the application sleeps for {units.percent(sleeping, 2)} of the time",
-            "Its threads are in a sleep that they asked for, and wire and device hold few requests: the load has a "
-            "rate of its own, or thinks between its requests.",
+            "Its threads sleep because they requested it, and few requests are on the wire or at the device: the load "
+            "has a fixed rate, or pauses between its requests.",
             "Look into the application: what it waits for between its requests.",
             seen,
         )

@@ -86,7 +86,7 @@ def listening(
     if (certificate is None) != (key is None):
         raise UsageError("cannot serve with", "half of a certificate", "", "give both --certificate and --key")
     if not _is_loopback(host) and certificate is None:
-        why = "everybody on the way could read the token"
+        why = "the token can be read on the network"
         hint = "give --certificate and --key (strata node trust NAME makes them), or listen on 127.0.0.1 and use ssh -L"
         raise SafetyRefusal("will not listen at", listen, f"without a certificate {why}", hint)
     if certificate is not None and key is not None:

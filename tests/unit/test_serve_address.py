@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from strata.app.serving import Listening, listening
+from strata.app.serve import Listening, listening
 from strata.errors import Exit, SafetyRefusal, UsageError
 from strata.fleet import trust
 from strata.host.xdg import state_dir
