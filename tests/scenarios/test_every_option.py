@@ -48,7 +48,7 @@ USE_CASES = {
     "survey": ("survey_path", "compare_surveys"),
     "history": ("history_of", "gate_runs", "save_baseline", "list_baselines"),
     "derive": ("write_profile",),
-    "serving": ("listening",),
+    "serve": ("listening",),
     "nodes": ("trust", "serve", "join", "list_nodes"),
     "fleet": ("measure_hosts", "compare_hosts"),
     "strata_lab.labs": ("up", "down", "grow", "shrink", "resize", "state", "enter", "put_in", "trials"),

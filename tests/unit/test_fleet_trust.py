@@ -308,7 +308,7 @@ def test_a_list_of_the_scheduler_is_taken_for_its_signature_alone(tmp_path: Path
         secured.told((foreign / "authority" / CRL).read_text())
     trust.revoke(folder, ("n2",))
     fresh = (folder / "authority" / CRL).read_text()
-    with pytest.raises(UsageError, match="something beside"):
+    with pytest.raises(UsageError, match="more than the revocation list"):
         secured.told(fresh + (foreign / "authority" / CA).read_text())
     for nothing in (None, 7, before.decode()):
         assert not secured.told(nothing)

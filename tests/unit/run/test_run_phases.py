@@ -53,7 +53,7 @@ def test_each_writing_workload_once_at_the_lowest_layer_before_anything_is_measu
     assert (asked.cell.layer, asked.cell.workload.rw) == ("l1", Rw.RANDWRITE)
     after = machine.handle(PreconditionDone(done(asked.cell)))
     assert [type(i) for i in after] == [Emit, Measure]
-    with pytest.raises(ValueError, match="nobody asked"):
+    with pytest.raises(ValueError, match="without a request"):
         machine.handle(PreconditionDone(done(asked.cell)))
 
 
@@ -121,7 +121,7 @@ def test_a_stop_ends_the_rest() -> None:
 
 
 def test_a_plan_that_asks_for_it_needs_somebody_to_do_it() -> None:
-    with pytest.raises(ValueError, match="nobody is there"):
+    with pytest.raises(ValueError, match="there is no preconditioner"):
         execute(
             RunMachine(writing()),
             measure=cell_result,

@@ -331,7 +331,7 @@ def test_a_command_that_fails_says_what_it_said_and_is_tried_again(tmp_path: Pat
     with pytest.raises(RunFailed, match=r"cannot set queues=4 .*exit status 3: no room for 4"):
         maker.make(4)
     left = maker.put_back()
-    assert left is not None and left.startswith("queues is not 2 again:"), "nobody knows how many there are"
+    assert left is not None and left.startswith("queues was not restored to 2:"), "the number is not known"
     with pytest.raises(RunFailed, match="No such file"):
         Maker(Axis.QUEUES, f"/nowhere/at-all {HOLE}", 1).make(2)
 

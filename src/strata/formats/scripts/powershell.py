@@ -73,7 +73,7 @@ $target = $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPat
 Assert-Absent $target
 """
 _OWN_FILE = """\
-# The file is made anew: what is there already is not touched.
+# The file must be a new one: an existing file is not touched.
 [System.IO.File]::Open($target, 'CreateNew').Dispose()
 """
 _ENVIRONMENT = """\

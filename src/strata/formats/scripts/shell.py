@@ -45,7 +45,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 """
 _OWN_FILE = """\
-# The file is made anew: what is there already is not touched.
+# The file must be a new one: an existing file is not touched.
 (set -C; : > "$target") || fail "$target cannot be made" 5
 made=yes
 """
