@@ -138,9 +138,10 @@ ROUNDS, ROUNDS_MOST = 2, 6
 """Of one experiment: at least, and at most where a prediction is still undecided."""
 
 
-def experimented(session: Session, analysis: Analysis) -> Diagnosis:
-    """The diagnosis after every experiment that was worth its time. Raises `Stopped` with the verdict kept."""
-    from strata.diagnose import diagnose, propose
+def experimented(session: Session, analysis: Analysis) -> tuple[Analysis, Diagnosis]:
+    """The diagnosis after every experiment that was worth its time, and the analysis that it is of: with the order of
+    requests, where only that could tell and tracing is possible. Raises `Stopped` with the verdict kept."""
+    from strata.diagnose import diagnose, order_wanted, propose
 
     run, budget = session.running(), session.budget()
     stack = run.plan.stack
@@ -167,7 +168,13 @@ def experimented(session: Session, analysis: Analysis) -> Diagnosis:
             session.store.save_diagnosis(run.id, diagnosis)
             # Who watches sees what the last experiment said, too.
             session.emit(Progress(phase=Phase.CONFIRM, standing=standing_of(diagnosis)))
-    return diagnosis
+        # Where the numbers do not explain themselves, the order in which the device gets the requests is looked at.
+        wanted = order_wanted(stack, analysis, tried) if session.options.confirm and not session.options.trace else ()
+        if wanted and session.trace_order(wanted):
+            analysis = session.analyse()
+            diagnosis = told()
+            session.store.save_outcome(run.id, analysis, diagnosis)
+    return analysis, diagnosis
 
 
 def tried_of(

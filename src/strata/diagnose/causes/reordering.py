@@ -119,6 +119,14 @@ def _untraced(pair: Pair) -> Opinion:
     )
 
 
+def to_trace(pair: Pair) -> tuple[Point, ...]:
+    """The workloads whose order at the device, here and below, would tell; the one that lost most first."""
+    told = judge_pair(pair) if pair.view.affected else None
+    if told is None or told.holds is not None or not told.cells:
+        return ()
+    return tuple(sorted((p for p in pair.view.affected if p.key in told.cells), key=lambda p: -p.loss))
+
+
 def excess(pair: Pair, point: Point) -> float | None:
     """How much more a sequential cell loses (−ln) than the random one of its direction, size and depth; None where it
     is not clearly more, or the layer below does not care about the order."""
