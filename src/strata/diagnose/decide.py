@@ -18,7 +18,7 @@ from strata.model.finding import Diagnosis, Finding, VerdictKind
 from strata.model.stack import Stack
 
 SURE, MOST_TRACED = 0.8, 2
-"""From there on people act on it. Of one layer, so many workloads are traced: each is a measurement by itself."""
+"""From there on people act on it. So many workloads are traced at two layers: each is a measurement by itself."""
 
 
 def diagnose(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()) -> Diagnosis:
@@ -51,17 +51,18 @@ def propose(
 
 
 def order_wanted(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()) -> tuple[tuple[str, str], ...]:
-    """(layer, key of the workload) of the cells to trace: where a lost order is suspected of a layer, nothing says for
-    sure what is wrong with it, and only the order at the device would tell."""
+    """(layer, key of the workload) of the cells to trace: where the verdict is about a layer, is not sure, and a lost
+    order is suspected, which only the order at the device would tell."""
     if impossible.broken(analysis) or not analysis.cells:
         return ()
     case, _ = _known(IdentityKey(stack, analysis, tried))
-    told = diagnose(stack, analysis, tried)
-    sure = {f.layer for f in told.findings if f.confidence >= SURE}
+    verdict = diagnose(stack, analysis, tried).verdict
+    if verdict.kind not in (VerdictKind.LAYER, VerdictKind.INCONCLUSIVE) or verdict.confidence >= SURE:
+        return ()
     wanted = [
         (name, point.key)
         for pair in case.pairs
-        if pair.view.layer.name not in sure
+        if pair.view.layer.name == verdict.layer
         for point in reordering.to_trace(pair)[:MOST_TRACED]
         for name in (pair.view.below.name, pair.view.layer.name)
     ]

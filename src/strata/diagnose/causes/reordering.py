@@ -121,10 +121,14 @@ def _untraced(pair: Pair) -> Opinion:
 
 def to_trace(pair: Pair) -> tuple[Point, ...]:
     """The workloads whose order at the device, here and below, would tell; the one that lost most first."""
-    told = judge_pair(pair) if pair.view.affected else None
-    if told is None or told.holds is not None or not told.cells:
+    slow = pair.view.affected
+    told = judge_pair(pair) if slow else None
+    if told is None or told.holds is not None:
         return ()
-    return tuple(sorted((p for p in pair.view.affected if p.key in told.cells), key=lambda p: -p.loss))
+    streams = [p for p in slow if p.key in told.cells]
+    if not told.cells and not any(p.workload.rw.random for p in slow):
+        streams = list(slow)
+    return tuple(sorted(streams, key=lambda p: -p.loss))
 
 
 def excess(pair: Pair, point: Point) -> float | None:
