@@ -272,8 +272,8 @@ class Several(Bundle):
     nodes: Annotated[
         str | None,
         typer.Option(
-            help="Run the clients, as many on each, on the nodes of this scheduler, or drive each layer of a stack "
-            "from its node, e.g. tls://host:8786."
+            help="Run the clients on the nodes of this scheduler, the same number on each, or drive each layer of a "
+            "stack from its node, e.g. tls://host:8786."
         ),
     ] = None
 

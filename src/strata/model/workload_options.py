@@ -206,7 +206,8 @@ _ROWS = (
     ),
     WorkloadOption(
         "bssplit", Kind.WORD, BLOCKS,
-        "Several block sizes with shares in percent, e.g. 4k/60:64k/40; sizes of writes after a comma.", apart="bs",
+        "Several block sizes with shares in percent, e.g. 4k/60:64k/40; the split of writes, if different, after a "
+        "comma.", apart="bs",
     ),
     WorkloadOption(
         "rwmix_run", Kind.COUNT, BLOCKS, "Mixed workloads: number of consecutive I/Os of a thread in one direction.", 1,
