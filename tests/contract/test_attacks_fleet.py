@@ -144,7 +144,7 @@ def test_a_key_that_others_can_read_is_not_used(running: Running, folders: tuple
     "address", ["tcp://192.0.2.1:8786", "tcp://0.0.0.0:0", "tcp://localhost.example:8786", "tcp://[::]:0"]
 )
 def test_a_plain_address_off_loopback_is_refused(address: str, tmp_path: Path) -> None:
-    with pytest.raises(SafetyRefusal, match="without TLS everybody"):
+    with pytest.raises(SafetyRefusal, match="without TLS, any machine"):
         Cluster.connect(address)
     for words in (("serve", "--listen", address), ("join", address, "--name", "n"), ("list", address)):
         done = strata("node", *words)
