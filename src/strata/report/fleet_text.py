@@ -67,8 +67,8 @@ def remarks(found: FleetCompared) -> list[str]:
     said.append(f"scatter between hosts (robust standard deviation): {', '.join(scatter)}")
     if found.line is not None:
         said.append(
-            f"a host is named if it is slower by at least {found.line:.3g} times this scatter and by 10 %, in most rounds; "
-            f"of 100 fleets of equal hosts at most {100 * found.false_alarm:.2g} have such a host"
+            f"a host is named if it is slower by at least {found.line:.3g} times this scatter and by 10 %, in most "
+            f"rounds; of 100 fleets of equal hosts at most {100 * found.false_alarm:.2g} have such a host"
         )
     said += found.remarks
     said += [f"{one.name} returned no run: {one.why}" for one in found.lost]
