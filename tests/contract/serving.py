@@ -1,4 +1,4 @@
-"""A ``strata serve`` of the tests, with a store that holds some runs, and what is asked of it."""
+"""A ``strata serve`` of the tests, with a store that holds some runs, what measures beside it, what is asked."""
 
 from __future__ import annotations
 
@@ -189,3 +189,40 @@ def until(what: str, seconds: float, true: object) -> None:
     while not true():
         assert time.monotonic() < end, what
         time.sleep(0.1)
+
+
+WRITER = """
+import sys, time
+from strata.app.live import recorded
+from strata.model.progress import DeviceNow, Glance, Phase, Progress, StandingCause
+from strata.model.stack import Layer, Stack
+name, nasty, every = sys.argv[1], sys.argv[2], float(sys.argv[3])
+stack = Stack(name=nasty, layers=(Layer(name="disk", endpoint="null:"), Layer(name=nasty, endpoint="null:")))
+told = Progress(phase=Phase.MEASURE, rounds=9, steps=5000, now=Glance(busy=0.5, devices=(DeviceNow(
+    name=nasty, iops=1.0, bytes_per_second=2.0, depth=3.0),)))
+with recorded(name, stack, lambda _: None, goal=0.02) as emit:
+    for step in range(1, 5000):
+        at = {"layer": ("disk", nasty)[step % 2], "label": f"read {step // 2 % 3} {nasty}", "step": step,
+              "round": step // 600 + 1, "seconds_left": 100.0 - step * every}
+        for number in range(3):
+            emit(told.model_copy(update=at | {"iops": 1000.0 + step, "bytes_per_second": 1e6, "p50_ns": 1e5,
+                                              "p99_ns": 1e6 + step, "half_width": 0.05}))
+            time.sleep(every)
+        emit(told.model_copy(update=at | {"iops": 1000.0 + step, "finished": True}))
+        if step == 6:
+            one = StandingCause(layer=nasty, cause="c", title=nasty, confidence=0.5)
+            both = (one, one.model_copy(update={"holds": False}))
+            emit(Progress(phase=Phase.CONFIRM, layer="disk", message="twice the depth", standing=both))
+"""
+
+
+@contextmanager
+def measuring(state: Path, name: str = "now-1", every: float = 0.05) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that tells what a run tells."""
+    environment = os.environ | {"STRATA_STATE_DIR": str(state), "PYTHONPATH": str(SOURCE)}
+    with subprocess.Popen([sys.executable, "-c", WRITER, name, NASTY, str(every)], env=environment) as process:
+        until("the record", 60, (state / "live" / f"{name}.live").exists)
+        try:
+            yield process
+        finally:
+            process.kill()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from commands import strata
-from serving import FIRST, NASTY, SECOND, STOPPED, WATCHED, Served, fill, keep_slices, report, served
+from serving import FIRST, NASTY, SECOND, STOPPED, WATCHED, Served, fill, keep_slices, measuring, report, served, until
 
 from strata.app.kept import load_report
 from strata.report.html import page
@@ -249,6 +249,17 @@ def test_the_metrics_are_accepted_by_prometheus(server: Served) -> None:
     assert {f.name for f in text_string_to_metric_families(answer.body)} >= {"strata_cell_iops", "strata_live_iops"}
     if promtool := shutil.which("promtool"):
         subprocess.run([promtool, "check", "metrics"], input=answer.body, text=True, check=True)
+
+
+def test_the_metrics_of_a_running_measurement_are_accepted_by_prometheus(tmp_path: Path) -> None:
+    """With names that nobody would choose, and beside the newest finished run."""
+    fill(tmp_path / "s")
+    with measuring(tmp_path / "s"), served(tmp_path / "s") as server:
+        until("a rate", 30, lambda: "strata_live_iops{" in server.ask("/metrics").body)
+        told = server.ask("/metrics").body
+        assert "strata_cell_iops{" in told and told.endswith("# EOF\n")
+        if promtool := shutil.which("promtool"):
+            subprocess.run([promtool, "check", "metrics"], input=told, text=True, check=True)
 
 
 def test_with_a_certificate_it_speaks_nothing_but_tls(tmp_path: Path) -> None:

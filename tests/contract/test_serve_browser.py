@@ -3,6 +3,7 @@ server that was gone is no gap."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -10,6 +11,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
+from html import unescape
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,7 @@ from serving import (
     fill,
     keep_slices,
     measure_kinds,
+    measuring,
     report,
     served,
     until,
@@ -57,50 +61,29 @@ PAGES = {
     "live": "/runs/now-1",
     "watch form": "/watch",
     "watch": f"/watch?path={WATCHED}",
+    "look back": f"/watch?path={WATCHED}&around={{around}}",
     "matrix": "/runs/{matrix}",
     "sweep": "/runs/{sweep}",
     "what if": "/runs/{sweep}?if.limit=2&if.delay=0.5",
 }
-VIEWS = [(400, "light"), (400, "dark"), (1440, "light"), (1440, "dark"), (2560, "light"), (2560, "dark")]
+VIEWS = [
+    (400, "light"),
+    (400, "dark"),
+    (1000, "light"),
+    (1440, "light"),
+    (1440, "dark"),
+    (2560, "light"),
+    (2560, "dark"),
+]
+
+FOCUSED = """(() => { const at = document.activeElement, square = at.querySelector(':scope > .square');
+    const seen = getComputedStyle(at).outlineStyle !== 'none' ? 'outline'
+        : square && getComputedStyle(square).strokeWidth === '4px' ? 'border' : 'none';
+    return [at.outerHTML, seen]; })()"""
+"""What the keyboard stands on, and how that is seen: a square of a map by its border."""
 
 STEP = "Number(document.querySelector('#now .confidence').textContent.match(/step (\\d+)|$/)[1])"
 """Which step the page shows; NaN before the first."""
-
-WRITER = """
-import sys, time
-from strata.app.live import recorded
-from strata.model.progress import DeviceNow, Glance, Phase, Progress, StandingCause
-from strata.model.stack import Layer, Stack
-name, nasty, every = sys.argv[1], sys.argv[2], float(sys.argv[3])
-stack = Stack(name=nasty, layers=(Layer(name="disk", endpoint="null:"), Layer(name=nasty, endpoint="null:")))
-told = Progress(phase=Phase.MEASURE, rounds=9, steps=5000, now=Glance(busy=0.5, devices=(DeviceNow(
-    name=nasty, iops=1.0, bytes_per_second=2.0, depth=3.0),)))
-with recorded(name, stack, lambda _: None, goal=0.02) as emit:
-    for step in range(1, 5000):
-        at = {"layer": ("disk", nasty)[step % 2], "label": f"read {step // 2 % 3} {nasty}", "step": step,
-              "round": step // 600 + 1, "seconds_left": 100.0 - step * every}
-        for number in range(3):
-            emit(told.model_copy(update=at | {"iops": 1000.0 + step, "bytes_per_second": 1e6, "p50_ns": 1e5,
-                                              "p99_ns": 1e6 + step, "half_width": 0.05}))
-            time.sleep(every)
-        emit(told.model_copy(update=at | {"iops": 1000.0 + step, "finished": True}))
-        if step == 6:
-            one = StandingCause(layer=nasty, cause="c", title=nasty, confidence=0.5)
-            both = (one, one.model_copy(update={"holds": False}))
-            emit(Progress(phase=Phase.CONFIRM, layer="disk", message="twice the depth", standing=both))
-"""
-
-
-@contextmanager
-def measuring(state: Path, name: str = "now-1", every: float = 0.05) -> Iterator[subprocess.Popen[bytes]]:
-    """Another process that tells what a run tells."""
-    environment = os.environ | {"STRATA_STATE_DIR": str(state), "PYTHONPATH": str(SOURCE)}
-    with subprocess.Popen([sys.executable, "-c", WRITER, name, NASTY, str(every)], env=environment) as process:
-        until("the record", 60, (state / "live" / f"{name}.live").exists)
-        try:
-            yield process
-        finally:
-            process.kill()
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +102,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         store.keep_whole([(one.run, one.results, (one.analysis, one.diagnosis))])
     runs = measure_kinds(state)
     with measuring(state), served(state, "--control") as one:
-        one.runs.update(runs)
+        minutes_ago = datetime.now().astimezone() - timedelta(minutes=2)
+        one.runs.update(runs | {"around": f"{minutes_ago:%Y-%m-%dT%H:%M:%S}"})
         yield one
 
 
@@ -174,11 +158,43 @@ def test_every_page_fits_reads_and_asks_nobody_else(
         assert "alert" not in page.evaluate("[...document.scripts].map(s => s.textContent).join('')")
 
 
-@pytest.mark.parametrize("name", ["runs", "compare", "several", "fleet", "baselines", "gate", "watch form", "watch"])
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_links_what_it_shows_as_json(server: Served, fleet: Served, name: str) -> None:
+    server = fleet if name == "fleet" else server
+    shown = server.ask(PAGES[name].format(**server.runs))
+    found = re.search(r'href="([^"]*)">JSON</a>', shown.body)
+    assert found
+    twin = server.ask(unescape(found.group(1)))
+    # A run that was stopped has a page of its own, and as JSON no report.
+    assert (
+        twin.status == (409 if name == "unfinished" else shown.status)
+        and twin.headers["content-type"] == "application/json"
+    )
+    assert json.loads(twin.body)
+
+
+TABLES = [
+    "runs",
+    "compare",
+    "several",
+    "fleet",
+    "cells",
+    "history",
+    "baselines",
+    "gate",
+    "watch form",
+    "watch",
+    "look back",
+]
+
+
+@pytest.mark.parametrize("name", TABLES)
 def test_on_a_telephone_every_row_is_in_sight(chromium: Any, server: Served, fleet: Served, name: str) -> None:
     """What a row is of and what is said of it: nothing of it has to be pushed aside, or is cut."""
     with opened(chromium, fleet if name == "fleet" else server, PAGES[name], 400) as page:
-        told = "[...document.querySelectorAll('.ladder tbody > tr > *, .stacked tbody > tr > *')]"
+        told = (
+            "[...document.querySelectorAll('.ladder tbody > tr > *, .stacked tbody > tr > *, .brief tbody > tr > *')]"
+        )
         assert page.evaluate(f"{told}.length") > 2
         cut = f"{told}.filter(e => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1)"
         assert page.evaluate(f"{cut}.map(e => e.textContent)") == []
@@ -204,6 +220,35 @@ def test_a_wide_window_has_more_beside_each_other_and_no_longer_lines(chromium: 
         assert page.evaluate(columns) >= 4
         line = "Math.max(...[...document.querySelectorAll('main p:not(.legend)')].map(e => e.offsetWidth))"
         assert page.evaluate(line) <= 78 * 16
+
+
+@pytest.mark.parametrize("name", ["live", "watch", "look back"])
+def test_a_wide_window_shows_the_course_beside_the_verdict(chromium: Any, server: Served, name: str) -> None:
+    """What is looked at from across a room stands in one window, and the three charts in one row also on a laptop."""
+    place = "document.querySelector('{}').getBoundingClientRect()"
+    rows = "new Set([...document.querySelectorAll('#charts figure')].map(e => e.getBoundingClientRect().top)).size"
+    letters = """Math.min(...[...document.querySelectorAll('#charts svg text')].map(e =>
+        parseFloat(getComputedStyle(e).fontSize) * e.ownerSVGElement.getBoundingClientRect().width /
+        e.ownerSVGElement.viewBox.baseVal.width))"""
+    for width in (1000, 1440, 2560):
+        with opened(chromium, server, PAGES[name], width) as page:
+            page.wait_for_selector("#charts svg.chart")
+            assert page.evaluate(rows) == 1 and page.evaluate(letters) > 10
+            beside = page.evaluate(f"{place.format('#charts')}.left >= {place.format('#now')}.right")
+            assert beside == (width == 2560)
+
+
+@pytest.mark.parametrize("width", [400, 1000, 1280, 1440])
+def test_a_history_has_its_runs_in_sight_and_a_chart_that_can_be_read(
+    chromium: Any, server: Served, width: int
+) -> None:
+    with opened(chromium, server, PAGES["history"], width) as page:
+        pushed = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+        assert page.evaluate(f"{pushed}.map(e => e.ariaLabel)") == []
+        size = """() => { const svg = document.querySelector('.course svg');
+            return parseFloat(getComputedStyle(svg.querySelector('text')).fontSize)
+                * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width }"""
+        assert 10 < page.evaluate(size) < 18
 
 
 def test_a_wide_window_leaves_a_list_in_its_middle(chromium: Any, server: Served) -> None:
@@ -280,6 +325,24 @@ def test_a_page_is_walked_through_by_the_keyboard(chromium: Any, server: Served)
         page.wait_for_url("**/compare?*run=*&run=*")
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_the_keyboard_reaches_the_end_of_every_page(chromium: Any, server: Served, fleet: Served, name: str) -> None:
+    """Each link, field and table that is pushed aside in its turn; where one stands can be seen."""
+    with opened(chromium, fleet if name == "fleet" else server, PAGES[name]) as page:
+        every = "[...document.querySelectorAll('main :is(a[href], button, input, summary)')]"
+        page.evaluate(f"window.last = {every}.filter(e => e.checkVisibility()).at(-1)?.outerHTML")
+        stops = []
+        for _ in range(400):
+            page.keyboard.press("Tab")
+            here, outline = page.evaluate(FOCUSED)
+            if here.startswith("<body"):
+                break
+            stops.append(here)
+            assert outline != "none", here[:200]
+        last = page.evaluate("window.last")
+        assert len(stops) > 3 and (last is None or last in stops)
+
+
 def test_a_slider_is_moved_by_the_keyboard_and_answers(chromium: Any, server: Served) -> None:
     """What if: the value beside it follows, and the prediction comes with the page that the button asks for."""
     with opened(chromium, server, PAGES["sweep"]) as page:
@@ -309,6 +372,20 @@ def test_a_run_is_named_and_deleted_in_the_browser(chromium: Any, tmp_path: Path
         page.wait_for_url("**/runs")
         assert FIRST not in page.inner_text("main") and SECOND in page.inner_text("main")
         assert page.said == []
+
+
+def test_a_refused_form_says_why_and_leads_back(chromium: Any, server: Served) -> None:
+    """A run of a baseline is not deleted; nothing on the page leads nowhere."""
+    with opened(chromium, server, f"/runs/{FIRST}/edit", 400) as page:
+        page.get_by_role("button", name="Delete").click()
+        page.wait_for_url("**/delete")
+        assert "is in baseline main" in page.inner_text("main")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate(CONTRAST) == []
+        for link in page.evaluate("[...document.links].map(e => e.getAttribute('href'))"):
+            assert server.ask(link).status == 200, link
+        page.get_by_role("link", name="Back to the form").click()
+        page.wait_for_url(f"**/runs/{FIRST}/edit")
 
 
 def test_a_run_is_seen_within_a_second_and_causes_fall(chromium: Any, server: Served) -> None:

@@ -63,12 +63,12 @@ def differing(found: FleetCompared) -> list[str]:
 def remarks(found: FleetCompared) -> list[str]:
     """What the figures are, and what was left out."""
     said = ["time at the same load ÷ the median of all hosts; for a layer above another, the time that it adds"]
-    scatter = [units.percent(v.scatter, 2) for v in found.views]
+    scatter = [f"{_name(v)} {units.percent(v.scatter, 2)}" for v in found.views]
     said.append(f"scatter between hosts (robust standard deviation): {', '.join(scatter)}")
     if found.line is not None:
         said.append(
-            f"a host is named if it is slower by at least {found.line:.3g} of these and by 10 %, in most rounds; of "
-            f"100 fleets of equal hosts at most {100 * found.false_alarm:.2g} have such a host"
+            f"a host is named if it is slower by at least {found.line:.3g} times this scatter and by 10 %, in most "
+            f"rounds; of 100 fleets of equal hosts at most {100 * found.false_alarm:.2g} have such a host"
         )
     said += found.remarks
     said += [f"{one.name} returned no run: {one.why}" for one in found.lost]

@@ -247,11 +247,11 @@ def stretches(slices: Sequence[Slice]) -> list[tuple[Slice, Slice]]:
 
 
 def slice_said(one: Slice) -> str:
-    """``share · the wire carries no more · 0.71``."""
+    """``share · the wire carries no more · confidence 0.71``."""
     if one.kind is VerdictKind.INCONCLUSIVE:
         return f"{words.KIND[one.kind]} · {one.headline}"
     where = "" if one.layer is None else f"{one.layer} · "
-    return f"{where}{one.headline} · {one.confidence:.2f}"
+    return f"{where}{one.headline} · confidence {one.confidence:.2f}"
 
 
 def clock(unix_ns: int) -> str:

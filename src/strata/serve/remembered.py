@@ -97,7 +97,9 @@ class RememberedPages:
             raise UsageError("cannot compare", "these hosts", why, "mark a run of each host in the list: /runs")
         found = compare_hosts(chosen, self._store)
         slow = {(d.host, d.layer, d.kind) for d in found.differs}
-        html = own_page("fleet.html", "", found=found, text=fleet_text, slow=slow, heat=frame.heat)
+        # As wide as the longest: figures stand under each other by their points.
+        room = max((len(f"{ratio:.2f}") for view in found.views for ratio in view.ratios.values()), default=0)
+        html = own_page("fleet.html", "", found=found, text=fleet_text, slow=slow, heat=frame.heat, room=room)
         return Shown(html, partial(found.model_dump_json, indent=2))
 
     def histories(self, asked: dict[str, str]) -> Shown:

@@ -72,21 +72,22 @@ def own_page(
     **context: Any,
 ) -> Callable[[str], str]:  # fmt: skip
     """How a page of this folder is made, with ``links`` to what belongs to it. Its HTML stands in the same frame as a
-    report."""
+    report; the answer to a form has no twin."""
 
     def made(twin: str) -> str:
-        above = site(current, *links, ("JSON", twin))
+        above = site(current, *links, *([("JSON", twin)] if twin else []))
         return frame.render(template, csv, name, ("site.css",), env=environment(), site=above, **context)
 
     return made
 
 
-def refusal(error: StrataError, anyway: str | None = None) -> Shown:
-    """An error in its own words. ``anyway``: the address at which it is done all the same, where that can be asked."""
+def refusal(error: StrataError, anyway: str | None = None, back: str | None = None) -> Shown:
+    """An error in its own words. ``anyway``: the address at which it is done all the same, where that can be asked;
+    ``back``: where the form is that asked for it."""
     status = 404 if isinstance(error, UsageError) else 409 if error.exit_code == 4 else 500
     told = {"error": error.headline, "problems": list(error.problems), "hint": error.hint}
     return Shown(
-        own_page("refused.html", "", error=error, anyway=anyway),
+        own_page("refused.html", "", error=error, anyway=anyway, back=back),
         lambda: json.dumps(told, indent=2, ensure_ascii=False),
         status,
     )

@@ -115,7 +115,10 @@ def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, StrataError)
     url = request.url
     could = url.path == "/compare" and error.exit_code == Exit.INCONCLUSIVE and "anyway" not in request.query_params
-    return _answer(request, refusal(error, f"{url.path}?{url.query}&anyway=1" if could else None))
+    anyway = f"{url.path}?{url.query}&anyway=1" if could else None
+    # What a form asked for is below its run, whose page has the form.
+    back = f"{url.path.rpartition('/')[0]}/edit" if request.method == "POST" else None
+    return _answer(request, refusal(error, anyway, back))
 
 
 def _unknown(request: Request, error: Exception) -> Response:
@@ -128,4 +131,4 @@ def _unknown(request: Request, error: Exception) -> Response:
 def _answer(request: Request, shown: Shown) -> Response:
     if request.url.path.endswith(".json"):
         return Response(controls.halves(shown.json()), shown.status, media_type=_JSON)
-    return HTMLResponse(shown.html(_twin(request)), shown.status)
+    return HTMLResponse(shown.html("" if request.method == "POST" else _twin(request)), shown.status)

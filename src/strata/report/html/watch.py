@@ -67,9 +67,9 @@ def _charts(found: LookBack, order: dict[str, int]) -> list[tuple[str, Markup]]:
     made = (
         ("IOPS", over_time("watch-iops", "IOPS", moments, order, lambda m: m.row.iops, units.count, since)),
         ("requests in flight", over_time(
-            "watch-flight", "in flight", moments, order, lambda m: m.row.in_flight, units.significant, since)),
+            "watch-flight", "requests in flight", moments, order, lambda m: m.row.in_flight, units.significant, since)),
         ("time of a request", over_time(
-            "watch-time", "each", moments, order, lambda m: m.row.request_ns, units.duration, since)),
+            "watch-time", "time of a request", moments, order, lambda m: m.row.request_ns, units.duration, since)),
     )  # fmt: skip
     return [(name, chart) for name, chart in made if chart is not None]
 
