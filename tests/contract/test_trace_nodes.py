@@ -292,9 +292,14 @@ def test_who_has_a_certificate_can_ask_a_trace_for_nothing_that_the_command_does
             ask("begin_trace", fine, 5.0, 1000)
         read_in_order(devices[0], list(range(16)))
         ask("stop_trace")
-        taken: list[TracedThere] = []
-        _until(lambda: bool(taken.append(one) or taken if (one := ask("take_trace")) is not None else taken))
-        assert taken[0].figures.devices[0].read.issued.ios == 16
+        taken: list[TracedThere | None] = [None]
+
+        def ended() -> bool:
+            taken[0] = ask("take_trace")
+            return taken[0] is not None
+
+        _until(ended)
+        assert taken[0] is not None and taken[0].figures.devices[0].read.issued.ios == 16
         # What is no path of a device is told apart, and nothing of it is opened.
         there = connected.ask("n1", traceable_there, {"a": "file:/etc/passwd\n", "b": "block:/dev/null"})
         assert not there.targets and len(there.absent) == 2
