@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import places as counted
 from quick import graph_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -200,7 +201,11 @@ def _id(room: str) -> str:
 
 def made(text: str) -> str:
     """The page with its made parts as they are to be."""
-    for key, part in {"floors": picture(), **{kind.key: places(kind) for kind in KINDS}}.items():
+    for key, part in {
+        "floors": picture(),
+        "counted": counted.table(),
+        **{kind.key: places(kind) for kind in KINDS},
+    }.items():
         begin, end = f"<!-- made: {key} -->\n", "<!-- end -->"
         if text.count(begin) != 1:
             raise SystemExit(f"error: {PAGE.name} has no place, or several, for {key}")

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from strata.engine import Timing, engine_of
-from strata.engine.clients.gather import Gatherer
+from strata.engine.clients.collector import ClientCollector
 from strata.engine.port import Request
 from strata.model.clients import clients_of, pooled
 from strata.model.endpoint import Endpoint
@@ -50,12 +50,12 @@ def row(clients: int, text: str) -> dict[str, str]:
     assert isinstance(whole, EngineResult)
     _, judge_s = timed(lambda: clients_of(whole))
     told = json.loads(read[0].intervals[0].model_dump_json())
-    gatherer = Gatherer({n: f"node-{n}" for n in range(clients)})
+    collector = ClientCollector({n: f"node-{n}" for n in range(clients)})
 
     def live() -> None:
         for n in range(clients):
-            gatherer.add(n, Interval.model_validate(told), 1000)
-            gatherer.rows()
+            collector.add(n, Interval.model_validate(told), 1000)
+            collector.rows()
 
     _, live_s = timed(live)
     dumped, dump_s = timed(whole.model_dump_json)

@@ -18,7 +18,9 @@ NS_PER_US, NS_PER_MS, NS_PER_S = 1_000, 1_000_000, 1_000_000_000
 MOST = 1 << 63
 """Bytes and nanoseconds are kept in signed words of 64 bits."""
 
-_BINARY = {"": 1, "k": KIB, "m": MIB, "g": GIB, "t": TIB, "kib": KIB, "mib": MIB, "gib": GIB, "tib": TIB}
+BY_LETTER = {"": 1, "k": KIB, "m": MIB, "g": GIB, "t": TIB}
+"""Binary, as fio and diskspd have it."""
+_BINARY = BY_LETTER | {"kib": KIB, "mib": MIB, "gib": GIB, "tib": TIB}
 _TIMES_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": NS_PER_S, "": NS_PER_S}
 _TIMES_NS |= {"m": 60 * NS_PER_S, "min": 60 * NS_PER_S, "h": 3600 * NS_PER_S}
 _RATES = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": KIB, "MiB": MIB, "GiB": GIB}

@@ -68,7 +68,7 @@ def test_an_experiment_is_kept_so_that_it_can_be_told_and_judged_again(tmp_path:
     with demo(tmp_path / "s.db") as session:
         session.measure()
         analysis = session.analyse()
-        told = experimented(session, analysis)
+        _, told = experimented(session, analysis)
         run = session.running()
         reads = next(w for w in run.plan.workloads if w.key == ONE)
         cells = session.store.cells(run.id)

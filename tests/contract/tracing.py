@@ -11,16 +11,14 @@ from collections.abc import Sequence
 
 from commands import STRATA
 
-from strata.host.instances import tracefs
+from strata_lab import tracefs
 
 BLOCK = 8192
-_MOUNT = 'mount -t tracefs tracefs /sys/kernel/tracing && exec "$@"'
 
 
 def with_tracefs(*argv: object) -> list[str]:
-    """The command, where tracefs is not mounted in a mount namespace of its own in which it is."""
-    words = [str(a) for a in argv]
-    return words if tracefs() else ["unshare", "--mount", "sh", "-c", _MOUNT, "sh", *words]
+    """The command, with a tracefs."""
+    return tracefs.with_tracefs(argv)
 
 
 def trace(*words: object) -> subprocess.CompletedProcess[str]:

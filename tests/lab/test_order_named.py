@@ -21,8 +21,17 @@ HERE, FAR = "direct, coordinator", "share, other node"
 SHORT = ("--workloads", "write-8KiB-qd8-dsync", "--rounds", "3", "--runtime", "400ms", "--ramp-time", "100ms")
 
 
-def diagnosed(name: str, store: Path, injected: str | None, *words: str) -> dict[str, Any]:
-    """The report of the disk's own node and of the share, each cell traced.
+UNTRIED = """
+from importlib import import_module
+import_module("strata.diagnose").propose = lambda *_: None
+import_module("strata.cli.main").main()
+"""
+"""The command line whose rules propose no experiment: what two threads tell, the trace has to."""
+
+
+def diagnosed(name: str, store: Path, injected: str | None, *words: str, by_itself: bool = False) -> dict[str, Any]:
+    """The report of the disk's own node and of the share, each cell traced; ``by_itself``: those that the diagnosis
+    wants to see traced.
 
     Inconclusive is an honest answer on a machine that is busy, and is asked again where something was injected.
     """
@@ -31,18 +40,8 @@ def diagnosed(name: str, store: Path, injected: str | None, *words: str) -> dict
     if injected is not None:
         inject.parse(injected).apply(lab)
     stack = lab.data / "stack.toml"
-    argv = [
-        sys.executable,
-        "-m",
-        "strata",
-        "diagnose",
-        stack,
-        "--trace",
-        "--json",
-        "--progress",
-        "none",
-        "--no-confirm",
-    ]
+    argv = [sys.executable, *(("-c", UNTRIED) if by_itself else ("-m", "strata")), "diagnose", stack]
+    argv += ["--json", "--progress", "none", *(() if by_itself else ("--trace", "--no-confirm"))]
     argv += ["--layers", f"{HERE},{FAR}", "--store", f"sqlite:///{store}/runs.sqlite", *words]
     for _ in range(ATTEMPTS):
         done = subprocess.run(with_tracefs(*argv), capture_output=True, text=True, timeout=600, check=False)
@@ -66,6 +65,19 @@ def test_the_lost_order_is_named_with_what_the_trace_saw(name: str, tmp_path: Pa
     assert shares is not None, said
     follow, late, follow_here = (float(share) for share in shares.groups())
     assert follow < follow_here and late >= 10, said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("injected", ["reordering:severe", None])
+def test_the_order_is_looked_at_where_only_it_would_tell(name: str, tmp_path: Path, injected: str | None) -> None:
+    words = ("--workloads", "write-8KiB-qd8-dsync,randwrite-8KiB-qd8-dsync", *SHORT[2:])
+    found = diagnosed(name, tmp_path, injected, *words, by_itself=True)
+    traced = {(c["layer"], c["workload"]["rw"]) for c in found["cells"] if c.get("traces")}
+    if injected is None:
+        assert "reordering" not in {f["cause"] for f in found["findings"]}
+    else:
+        assert (found["findings"][0]["layer"], found["findings"][0]["cause"]) == (FAR, "reordering"), found["verdict"]
+        assert traced == {(HERE, "write"), (FAR, "write")}
 
 
 @pytest.mark.slow

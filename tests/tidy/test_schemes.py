@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from strata.model.plan import Segment
 from strata.model.workload import ClosedLoop, Rw, Workload
 from strata.schemes import SCHEMES, EndpointKind
 
+ROOT = Path(__file__).resolve().parents[2]
 OURS = [scheme for scheme in SCHEMES.values() if not scheme.library]
 
 
@@ -42,3 +44,13 @@ def test_the_engine_takes_the_words_of_its_target(scheme: object) -> None:
     with pytest.raises(ValueError, match="runtime_ns: 0") as said:
         _core.start(json.dumps(job))
     assert "target" not in str(said.value)
+
+
+@pytest.mark.parametrize("scheme", OURS, ids=lambda scheme: scheme.name)
+def test_both_lead_to_the_same_port_where_an_address_names_none(scheme: object) -> None:
+    """Rust connects there, Python watches there."""
+    found = next(one for one in OURS if one is scheme)
+    texts = [path.read_text() for path in (ROOT / "crates").glob(f"strata-*/src/**/{found.name}/*.rs")]
+    texts += [path.read_text() for path in (ROOT / "crates").glob(f"strata-{found.name}/src/uri.rs")]
+    ports = {int(n.replace("_", "")) for text in texts for n in re.findall(r"const PORT: u16 = ([\d_]+);", text)}
+    assert ports == {found.port}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from strata.model.caching import Caching, Residency, compare, refusal, sync_in_force
+from strata.model.caching import Caching, Residency, compare, refusal, sync_in_effect
 from strata.model.endpoint import Endpoint
 from strata.model.workload import Cache, Workload
 from strata.plan.words import workload_from_words
@@ -76,9 +76,9 @@ def test_a_cache_that_cannot_be_read_back_is_not_taken_for_what_was_asked() -> N
 
 
 def test_durability_that_is_refused_is_not_in_force() -> None:
-    assert sync_in_force("rwf_dsync", refused=False) == "rwf_dsync"
-    assert sync_in_force("dsync", refused=True) == "dsync"
-    lost = sync_in_force("rwf_dsync", refused=True)
+    assert sync_in_effect("rwf_dsync", refused=False) == "rwf_dsync"
+    assert sync_in_effect("dsync", refused=True) == "dsync"
+    lost = sync_in_effect("rwf_dsync", refused=True)
     found = held(asked(rw="write", sync="rwf_dsync"), 0, 0, sync=lost)
     assert found.departures == ("sync=rwf_dsync was requested, but sync=none was in effect",)
 

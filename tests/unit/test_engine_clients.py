@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strata.engine.clients.gather import LATE, Gatherer
+from strata.engine.clients.collector import LATE, ClientCollector
 from strata.engine.clients.words import client_words, part_of
 from strata.engine.generator import measure_generator
 from strata.engine.job import Piece, Timing
@@ -104,7 +104,7 @@ def test_limits_are_those_of_all_clients_together() -> None:
 
 
 def test_rows_are_told_once_all_have_delivered_and_not_for_ever_waited_for() -> None:
-    heard = Gatherer({0: "a", 1: "b", 2: "b"})
+    heard = ClientCollector({0: "a", 1: "b", 2: "b"})
     heard.add(0, interval(0, 10))
     heard.add(1, interval(0, 20))
     assert heard.rows() == []

@@ -31,6 +31,7 @@ from strata_lab import inject, prove
 from strata_lab.client import Measured, client_groups, measure
 from strata_lab.down import down
 from strata_lab.lab import Lab
+from strata_lab.tracefs import with_tracefs
 from strata_lab.truth import Injection
 from strata_lab.up import up
 
@@ -138,7 +139,8 @@ def _words(lab: Lab, home: Path) -> list[str]:
     assert fact is not None
     words = [sys.executable, str(Path(recorder.__file__)), str(home / "case.json")]
     store = ["--store", f"sqlite:///{home / 'runs.db'}"]
-    return [*words, "diagnose", fact["path"], "--json", "--progress", "none", *store]
+    # Where somebody else has started this machine, tracefs is not mounted as it is on those of users.
+    return with_tracefs([*words, "diagnose", fact["path"], "--json", "--progress", "none", *store])
 
 
 def _removed(case: Case, lab: Lab) -> Case:

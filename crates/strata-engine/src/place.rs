@@ -117,7 +117,7 @@ fn set_cpus(cpus: &[u32]) -> io::Result<()> {
 
 impl Placement {
     /// Of the calling thread. No processors where the kernel has more than can be listed.
-    pub fn in_force() -> Self {
+    pub fn in_effect() -> Self {
         let set = sched_getaffinity(None).unwrap_or_default();
         let has = |cpu: &u32| set.is_set(*cpu as usize);
         let mut mode: libc::c_int = 0;
@@ -154,17 +154,17 @@ mod tests {
 
     #[test]
     fn what_was_applied_is_read_back() {
-        let before = Placement::in_force();
+        let before = Placement::in_effect();
         let last = *before.cpus.last().expect("a processor");
         // In a thread of its own: the test's own thread stays where it was.
         let pinned = std::thread::spawn(move || {
             let pin = Pin { masks: vec![vec![1023], vec![last]], local_memory: true };
-            apply(&pin, 3).map(|()| Placement::in_force())
+            apply(&pin, 3).map(|()| Placement::in_effect())
         });
         let pinned = pinned.join().expect("no panic").expect("pinned");
         assert_eq!(pinned.cpus, [last]);
         assert!(matches!(pinned.memory, Some("local") | None), "{:?}", pinned.memory);
-        assert_eq!(Placement::in_force(), before);
+        assert_eq!(Placement::in_effect(), before);
     }
 
     #[test]

@@ -2,15 +2,15 @@
 
 mod access;
 
-use strata_io::bounds::{BS_MOST, BUFFERS_MOST, IODEPTH_MOST, THREADS_MOST};
+use strata_io::bounds::{
+    BS_MOST, BUFFERS_MOST, CPU_HIGHEST, INTERVAL_LEAST_NS, IODEPTH_MOST, RATE_MOST, THREADS_MOST,
+    TIME_MOST_NS,
+};
 
 use crate::clock::{Clock as _, Monotonic};
 use crate::job::Job;
 use crate::job_pattern;
 
-/// Times beyond a year are mistakes, and keep sums of ns far from overflow.
-const MAX_TIME_NS: u64 = 366 * 86_400 * 1_000_000_000;
-const MIN_INTERVAL_NS: u64 = 1_000_000;
 const MIN_LEASE_NS: u64 = 100_000_000;
 /// A start beyond it is one on another machine's clock.
 const MAX_WAIT_NS: u64 = 86_400 * 1_000_000_000;
@@ -37,30 +37,33 @@ pub fn problems(job: &Job) -> Vec<String> {
     });
     let memory = u64::from(w.bs).saturating_mul(u64::from(w.iodepth)).saturating_mul(u64::from(w.threads));
     check(memory <= BUFFERS_MOST, &|| {
-        format!("workload: bs × iodepth × threads is {memory} bytes of buffers, above 16 GiB")
+        format!(
+            "workload: bs × iodepth × threads is {memory} bytes of buffers, above {} GiB",
+            BUFFERS_MOST >> 30
+        )
     });
     check(w.rwmixread <= 100, &|| format!("workload.rwmixread: {} is not a percentage", w.rwmixread));
     check(job.batch >= 1, &|| "batch: must be at least 1".to_owned());
-    check(within(job.runtime_ns, 1, MAX_TIME_NS), &|| {
+    check(within(job.runtime_ns, 1, TIME_MOST_NS), &|| {
         format!("runtime_ns: {} is not in 1 ns to a year", job.runtime_ns)
     });
-    check(job.ramp_ns <= MAX_TIME_NS, &|| format!("ramp_ns: {} is beyond a year", job.ramp_ns));
-    check(within(job.interval_ns, MIN_INTERVAL_NS, MAX_TIME_NS), &|| {
+    check(job.ramp_ns <= TIME_MOST_NS, &|| format!("ramp_ns: {} is beyond a year", job.ramp_ns));
+    check(within(job.interval_ns, INTERVAL_LEAST_NS, TIME_MOST_NS), &|| {
         format!("interval_ns: {} is not in 1 ms to a year", job.interval_ns)
     });
     check(job.stop_after.ios != Some(0) && job.stop_after.bytes != Some(0), &|| {
         "stop_after: 0 would measure nothing".to_owned()
     });
     check(
-        job.pin_cpus.as_ref().is_none_or(|cpus| !cpus.is_empty() && cpus.iter().all(|&c| c < 1024)),
-        &|| "pin_cpus: must name at least one processor, each below 1024".to_owned(),
+        job.pin_cpus.as_ref().is_none_or(|cpus| !cpus.is_empty() && cpus.iter().all(|&c| c <= CPU_HIGHEST)),
+        &|| format!("pin_cpus: must name at least one CPU, each at most {CPU_HIGHEST}"),
     );
     check(job.pin_nodes.as_ref().is_none_or(|nodes| !nodes.is_empty() && job.pin_cpus.is_none()), &|| {
         "pin_nodes: must name at least one node, and not together with pin_cpus".to_owned()
     });
     if let Some(rate) = w.rate_iops {
-        check(rate.iops.is_finite() && rate.iops > 0.0 && rate.iops <= 1e9, &|| {
-            format!("workload.rate_iops.iops: {} is not in 0 (exclusive) to 1e9", rate.iops)
+        check(rate.iops.is_finite() && rate.iops > 0.0 && rate.iops <= f64::from(RATE_MOST), &|| {
+            format!("workload.rate_iops.iops: {} is not in 0 (exclusive) to {RATE_MOST}", rate.iops)
         });
         check(rate.burst >= 1, &|| "workload.rate_iops.burst: must be at least 1".to_owned());
         check(w.limits.is_none(), &|| {
@@ -73,12 +76,12 @@ pub fn problems(job: &Job) -> Vec<String> {
             "workload.limits: a ceiling must be above 0".to_owned()
         });
         check(limits.think_every >= 1, &|| "workload.limits.think_every: must be at least 1".to_owned());
-        check(limits.think_ns <= MAX_TIME_NS, &|| {
+        check(limits.think_ns <= TIME_MOST_NS, &|| {
             format!("workload.limits.think_ns: {} is beyond a year", limits.think_ns)
         });
     }
-    check(job.drain_ns <= MAX_TIME_NS, &|| format!("drain_ns: {} is beyond a year", job.drain_ns));
-    check(job.lease_ns.is_none_or(|ns| within(ns, MIN_LEASE_NS, MAX_TIME_NS)), &|| {
+    check(job.drain_ns <= TIME_MOST_NS, &|| format!("drain_ns: {} is beyond a year", job.drain_ns));
+    check(job.lease_ns.is_none_or(|ns| within(ns, MIN_LEASE_NS, TIME_MOST_NS)), &|| {
         "lease_ns: must be 100 ms to a year".to_owned()
     });
     let from_now_ns = job.start_at_ns.map_or(0, |at_ns| at_ns.saturating_sub(Monotonic.now_ns()));

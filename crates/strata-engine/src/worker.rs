@@ -323,7 +323,7 @@ fn load<Q: Queue, C: Clock, P: Pace>(
     }
     .run();
     let Recorder { lanes, lag, .. } = recorder;
-    let (pinned, placement) = (recipe.pin.as_ref().map(|p| p.of(thread).to_vec()), Placement::in_force());
+    let (pinned, placement) = (recipe.pin.as_ref().map(|p| p.of(thread).to_vec()), Placement::in_effect());
     Report { thread, tally, stuck, lanes: lanes.into(), lag, usage: meter.used, pinned, placement, transport }
 }
 

@@ -72,9 +72,9 @@ fn every_thread_has_a_connection_and_the_scheme_says_what_was_agreed_on() {
         (&result["engine"]["kind"], &result["engine"]["setup"][0]),
         (&json!("nbd"), &json!("simple_replies"))
     );
-    let in_force = &result["effective"];
-    assert_eq!((&in_force["connections"], &in_force["sync"]), (&json!(3), &json!("none")));
-    assert_eq!((in_force.get("smb"), in_force.get("netns")), (None, None));
+    let in_effect = &result["effective"];
+    assert_eq!((&in_effect["connections"], &in_effect["sync"]), (&json!(3), &json!("none")));
+    assert_eq!((in_effect.get("smb"), in_effect.get("netns")), (None, None));
     let served = nfs_server::Server::start(MIB as usize, nfs_server::PLAIN);
     let result = finish(&run("nfs", &served.uri, &json!({"sync": "dsync"}), MIB).unwrap());
     let setup = &result["engine"]["setup"];
@@ -152,10 +152,10 @@ fn a_share_is_driven_through_the_same_calls_and_says_what_was_agreed_on() {
     fills(&place);
     let asked = json!({"password": samba::PASSWORD, "direct": true, "sync": "dsync"});
     let result = finish(&run("smb", &uri, &asked, MIB).unwrap());
-    let (setup, in_force) = (&result["engine"]["setup"], &result["effective"]);
+    let (setup, in_effect) = (&result["engine"]["setup"], &result["effective"]);
     assert_eq!((&setup[0], &result["read"]["ops"]), (&json!("SMB 3.1.1"), &json!(64)));
-    assert_eq!((&in_force["connections"], &in_force["direct"]), (&json!(2), &json!(false)));
-    let agreed = in_force["smb"].as_object().unwrap();
+    assert_eq!((&in_effect["connections"], &in_effect["direct"]), (&json!(2), &json!(false)));
+    let agreed = in_effect["smb"].as_object().unwrap();
     assert_eq!((&agreed["sessions"], &agreed["channels"]), (&json!(2), &json!(1)));
     assert_eq!((&agreed["credits_needed"], &agreed["unbuffered_asked"]), (&json!(4), &json!(true)));
     assert_eq!(agreed.len(), 11);

@@ -14,3 +14,21 @@ pub const BUFFERS_MOST: u64 = 17_179_869_184;
 
 /// Connections to one endpoint, over all threads.
 pub const CONNECTIONS_MOST: u32 = 64;
+
+/// Number of a CPU or NUMA node.
+pub const CPU_HIGHEST: u32 = 1_023;
+
+/// I/Os per second of an open loop.
+pub const RATE_MOST: u32 = 1_000_000_000;
+
+/// A year in ns, of any time of a job.
+pub const TIME_MOST_NS: u64 = 31_622_400_000_000_000;
+
+/// The shortest interval of a result, in ns.
+pub const INTERVAL_LEAST_NS: u64 = 1_000_000;
+
+/// Exponent of a zipf distribution.
+pub const THETA_MOST: u32 = 20;
+
+/// Percent of written data that compress, or that repeat.
+pub const CONTENT_PERCENT_MOST: u32 = 99;

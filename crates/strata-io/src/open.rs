@@ -94,8 +94,8 @@ pub fn open(spec: &OpenSpec<'_>) -> Result<Target> {
         Kind::File => metadata.len(),
         Kind::Block => sys::device_bytes(&file).map_err(fail("cannot ask the size of"))?,
     };
-    let in_force = fcntl_getfl(&file).map_err(|e| fail("cannot read back the open flags of")(e.into()))?;
-    let has = |flag: libc::c_int| in_force.bits() as libc::c_int & flag == flag;
+    let in_effect = fcntl_getfl(&file).map_err(|e| fail("cannot read back the open flags of")(e.into()))?;
+    let has = |flag: libc::c_int| in_effect.bits() as libc::c_int & flag == flag;
     let align = DioAlign::of(&file).map_err(fail("cannot ask the alignment of"))?;
     if spec.direct && !(has(libc::O_DIRECT) && align.supported) {
         let what = "O_DIRECT was requested but is not in effect: the file system does not support direct I/O here; \

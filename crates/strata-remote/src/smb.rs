@@ -6,12 +6,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use strata_io::{Io, Op, Queue};
 use strata_proto::named_as;
-use strata_smb::{Agreed, OpenSpec, SmbQueue, Spread, Uri};
+use strata_smb::{Agreed, CREDIT_BYTES, OpenSpec, SmbQueue, Spread, Uri};
 
 use crate::{Address, Facts, Load, Place, Scheme};
 
-/// Bytes that one credit pays for.
-const CREDIT_BYTES: u32 = 64 * 1024;
 /// Longest wait for one I/O outside the loop.
 const PATIENCE: Duration = Duration::from_secs(30);
 

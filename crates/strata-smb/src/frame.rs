@@ -9,7 +9,7 @@ pub(crate) const PREFIX: usize = 4;
 /// Longest of the requests below, with prefix and header.
 const LONGEST: usize = PREFIX + HEADER + 49;
 /// Bytes that one credit pays for.
-const CREDIT_BYTES: u32 = 64 * 1024;
+pub const CREDIT_BYTES: u32 = 64 * 1024;
 /// A write that is on the medium when it is answered.
 const WRITE_THROUGH: u32 = 1;
 /// The message carries a signature.

@@ -22,6 +22,7 @@ mod uri;
 pub use cards::Spread;
 pub use dial::Agreed;
 pub use file::{create, read_range, remove};
+pub use frame::CREDIT_BYTES;
 pub use probe::{Probe, probe};
 pub use queue::{OpenSpec, SmbQueue};
 pub use secret::Password;

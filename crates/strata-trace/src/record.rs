@@ -23,7 +23,7 @@ use crate::format::Format;
 use crate::mark::{Mark, Marks, What};
 use crate::message::Protocol;
 use crate::page::Layout;
-use crate::path::people::People;
+use crate::path::thread_names::ThreadNames;
 use crate::path::{Traced, waterfall};
 use crate::saved::{self, PathRecord};
 use crate::summary::{Source, summarise};
@@ -155,7 +155,7 @@ struct Buffers {
     page: Vec<u8>,
     events: Vec<Event>,
     marks: Vec<Mark>,
-    people: People,
+    thread_names: ThreadNames,
     round: u64,
     pages: u64,
     foreign: u64,
@@ -210,7 +210,7 @@ impl Buffers {
             raw,
             events: Vec::new(),
             marks: Vec::new(),
-            people: People::default(),
+            thread_names: ThreadNames::default(),
             round: 0,
             pages: 0,
             foreign: 0,
@@ -274,7 +274,7 @@ impl Buffers {
             PathRecord {
                 marks: std::mem::take(&mut self.marks),
                 messages: captured.messages,
-                people: std::mem::take(&mut self.people),
+                thread_names: std::mem::take(&mut self.thread_names),
                 follow: shared.follow.load(Ordering::Relaxed),
             }
         });
@@ -328,7 +328,17 @@ impl Buffers {
 
     fn keep(&mut self, length: usize) {
         let Self {
-            layout, decoder, mark_decoder, events, marks, people, page, foreign, round, ahead_ns, ..
+            layout,
+            decoder,
+            mark_decoder,
+            events,
+            marks,
+            thread_names,
+            page,
+            foreign,
+            round,
+            ahead_ns,
+            ..
         } = self;
         // What this thread did before its filter held is no part of what is looked at.
         let own = own_thread();
@@ -342,7 +352,7 @@ impl Buffers {
                 }
                 // An arrival happens beside whoever runs at that moment.
                 if mark.what != What::Arrived {
-                    people.meet(mark.pid, *round);
+                    thread_names.meet(mark.pid, *round);
                 }
                 marks.push(mark);
             } else {

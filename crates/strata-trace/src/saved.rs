@@ -10,7 +10,7 @@ use crate::event::{Event, Kind, Names};
 use crate::flags::{Flags, Op};
 use crate::mark::{Call, Mark, What};
 use crate::message::{Again, Messages, Spoken, Tagged};
-use crate::path::people::People;
+use crate::path::thread_names::ThreadNames;
 use crate::summary::Source;
 
 const MAGIC: &[u8] = b"strata-trace 1\n";
@@ -45,7 +45,7 @@ struct PathHead {
     pairs: u64,
     spoken: Vec<Spoken>,
     again: Vec<Again>,
-    people: People,
+    thread_names: ThreadNames,
     follow: i32,
     /// Of each device.
     extents: Vec<Vec<(u64, u64, u64)>>,
@@ -59,7 +59,7 @@ pub struct PathRecord {
     /// Questions and replies.
     pub messages: Messages,
     /// Who the threads are.
-    pub people: People,
+    pub thread_names: ThreadNames,
     /// A process that is followed, or 0.
     pub follow: i32,
 }
@@ -102,7 +102,7 @@ pub fn write(
             pairs: way.messages.pairs.len() as u64,
             spoken: way.messages.spoken.clone(),
             again: way.messages.again.clone(),
-            people: way.people.clone(),
+            thread_names: way.thread_names.clone(),
             follow: way.follow,
             extents: source.targets.iter().map(|t| t.extents.clone()).collect(),
         }),
@@ -156,7 +156,8 @@ pub fn read(from: &mut impl Read) -> io::Result<Saved> {
     let way = match head.path {
         None => None,
         Some(path) => {
-            let mut way = PathRecord { people: path.people, follow: path.follow, ..PathRecord::default() };
+            let mut way =
+                PathRecord { thread_names: path.thread_names, follow: path.follow, ..PathRecord::default() };
             way.messages.spoken = path.spoken;
             way.messages.again = path.again;
             for (target, extents) in head.targets.iter_mut().zip(path.extents) {

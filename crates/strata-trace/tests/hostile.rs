@@ -10,7 +10,7 @@ use strata_trace::flags::Flags;
 use strata_trace::mark::{Call, Mark, What};
 use strata_trace::message::{Again, Messages, Spoken, Tagged};
 use strata_trace::path::join::{Stated, join};
-use strata_trace::path::people::People;
+use strata_trace::path::thread_names::ThreadNames;
 use strata_trace::path::{Traced, waterfall};
 use strata_trace::saved::{self, PathRecord, Saved};
 use strata_trace::{Source, summarise};
@@ -97,10 +97,10 @@ prop_compose! {
         window_ns in proptest::option::of((number(), number())), whole in any::<bool>(),
     ) -> Vec<u8> {
         let target = TracedDevice { name: "loop0".into(), dev: DEV, role: "device".into(), sectors, extents, ..TracedDevice::default() };
-        let mut people = People::default();
-        people.put(1, 1, "dd");
-        people.put(i32::MAX, i32::MIN, "far");
-        let way = PathRecord { marks, messages, people, follow };
+        let mut thread_names = ThreadNames::default();
+        thread_names.put(1, 1, "dd");
+        thread_names.put(i32::MAX, i32::MIN, "far");
+        let way = PathRecord { marks, messages, thread_names, follow };
         let window_ns = window_ns.map(|(a, b)| (a.min(b), a.max(b)));
         let source = Source { targets: vec![target], events, names: Names::default(), window_ns, whole };
         let mut bytes = Vec::new();

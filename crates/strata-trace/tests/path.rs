@@ -11,7 +11,7 @@ use strata_trace::message::{Again, Messages, Spoken, Tagged};
 use strata_trace::path::calls::{Deed, SubmittedBy};
 use strata_trace::path::figures::{Group, Waterfall};
 use strata_trace::path::join::{Stated, join};
-use strata_trace::path::people::People;
+use strata_trace::path::thread_names::ThreadNames;
 use strata_trace::path::tree::{Kind, Part};
 use strata_trace::path::{Traced, waterfall};
 use strata_trace::saved::{PathRecord, Saved};
@@ -94,16 +94,16 @@ fn fall_with(
 ) -> Waterfall {
     events.sort_by_key(|e| e.at_ns);
     marks.sort_by_key(|m| m.at_ns);
-    let mut people = People::default();
-    people.put(CLIENT, CLIENT, "app");
-    people.put(SERVER, SERVER, "nbdd");
-    people.put(SERVER + 1, SERVER, "nbdd");
+    let mut thread_names = ThreadNames::default();
+    thread_names.put(CLIENT, CLIENT, "app");
+    thread_names.put(SERVER, SERVER, "nbdd");
+    thread_names.put(SERVER + 1, SERVER, "nbdd");
     let traced = Traced {
         targets,
         events: &events,
         marks: &marks,
         messages,
-        people: &people,
+        thread_names: &thread_names,
         follow,
         began_ns: 0,
         clock: None,
@@ -326,10 +326,10 @@ fn headers_say_which_reply_belongs_to_which_question() {
 
 /// What a machine recorded, `ahead` of the other's clock.
 fn recording(events: Vec<Event>, marks: Vec<Mark>, messages: Messages, follow: i32, ahead: u64) -> Saved {
-    let mut people = People::default();
-    people.put(CLIENT, CLIENT, "app");
-    people.put(SERVER, SERVER, "nbdd");
-    people.put(SERVER + 1, SERVER, "nbdd");
+    let mut thread_names = ThreadNames::default();
+    thread_names.put(CLIENT, CLIENT, "app");
+    thread_names.put(SERVER, SERVER, "nbdd");
+    thread_names.put(SERVER + 1, SERVER, "nbdd");
     let later = |at: u64| at + ahead;
     let mut marks: Vec<Mark> = marks.into_iter().map(|m| Mark { at_ns: later(m.at_ns), ..m }).collect();
     marks.sort_by_key(|m| m.at_ns);
@@ -342,7 +342,7 @@ fn recording(events: Vec<Event>, marks: Vec<Mark>, messages: Messages, follow: i
     };
     Saved {
         source,
-        way: Some(PathRecord { marks, messages, people, follow }),
+        way: Some(PathRecord { marks, messages, thread_names, follow }),
         recording: serde_json::Value::Null,
     }
 }

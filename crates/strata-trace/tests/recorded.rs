@@ -9,7 +9,7 @@ use strata_trace::format::Format;
 use strata_trace::mark::{Call, Mark, What};
 use strata_trace::message::{Messages, Spoken, Tagged};
 use strata_trace::page::Layout;
-use strata_trace::path::people::People;
+use strata_trace::path::thread_names::ThreadNames;
 use strata_trace::saved::PathRecord;
 use strata_trace::{Event, Source, saved, summarise};
 
@@ -132,10 +132,10 @@ fn what_a_waterfall_is_made_of_reads_back_as_it_was() {
     });
     let pair = Tagged { client: 1, server: 2, asked: (3, 4), answered: (5, 6), deed: 3 };
     let spoken = Spoken { client: 1, server: 2, unmatched: 7, waiting: 8 };
-    let mut people = People::default();
-    people.put(6, 5, "naïve");
+    let mut thread_names = ThreadNames::default();
+    thread_names.put(6, 5, "naïve");
     let messages = Messages { pairs: vec![pair], spoken: vec![spoken], again: Vec::new() };
-    let way = PathRecord { marks: marks.collect(), messages, people, follow: 6 };
+    let way = PathRecord { marks: marks.collect(), messages, thread_names, follow: 6 };
     let mut file = Vec::new();
     saved::write(&mut file, &source, Some(&way), &serde_json::Value::Null).unwrap();
     let again = saved::read(&mut file.as_slice()).unwrap();
@@ -144,7 +144,7 @@ fn what_a_waterfall_is_made_of_reads_back_as_it_was() {
         (&found.marks, &found.messages.pairs, &found.messages.spoken),
         (&way.marks, &vec![pair], &vec![spoken])
     );
-    assert_eq!((found.follow, found.people.group(6), found.people.name(6)), (6, 5, "naïve"));
+    assert_eq!((found.follow, found.thread_names.group(6), found.thread_names.name(6)), (6, 5, "naïve"));
     assert_eq!(again.source.targets[0].extents, [(1, 2, 3)]);
     for length in [file.len() - 1, file.len() - 57] {
         assert!(saved::read(&mut &file[..length]).is_err());

@@ -214,7 +214,7 @@ impl Job {
         let memory = u64::from(bs).saturating_mul(self.iodepth.into()).saturating_mul(self.threads.into());
         expect(
             memory <= BUFFERS_MOST,
-            format!("bs × iodepth × threads is {memory} bytes of buffers, above 16 GiB"),
+            format!("bs × iodepth × threads is {memory} bytes of buffers, above {} GiB", BUFFERS_MOST >> 30),
         );
         expect(
             u64::from(self.threads) <= self.blocks,

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 from pyroute2 import IPRoute
 
 from strata.errors import RunFailed, StrataError
+from strata.host.netns import CLONE_NEWNET
 
 T = TypeVar("T")
-_CLONE_NEWNET = 0x40000000
 _MS_BIND = 4096
 
 
@@ -29,7 +29,7 @@ def create(path: Path) -> None:
 
     def name_it() -> None:
         libc = ctypes.CDLL(None, use_errno=True)
-        _checked(libc.unshare(_CLONE_NEWNET), "make the namespace", path)
+        _checked(libc.unshare(CLONE_NEWNET), "make the namespace", path)
         own = f"/proc/self/task/{threading.get_native_id()}/ns/net"
         _checked(libc.mount(own.encode(), os.fsencode(path), None, _MS_BIND, None), "name the namespace", path)
 
@@ -54,7 +54,7 @@ def on_a_thread_in(path: str | Path | None, do: Callable[[], T]) -> T:
             # A stack file may name anything: a pipe is not waited for.
             fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
-                _checked(ctypes.CDLL(None, use_errno=True).setns(fd, _CLONE_NEWNET), "enter the namespace", Path(path))
+                _checked(ctypes.CDLL(None, use_errno=True).setns(fd, CLONE_NEWNET), "enter the namespace", Path(path))
             finally:
                 os.close(fd)
         return do()

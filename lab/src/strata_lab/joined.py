@@ -6,11 +6,11 @@ each layer driven by the process of its node. Scheduler and nodes are processes 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 from strata.host import programs
+from strata.text import toml
 from strata_lab.lab import Lab
 from strata_lab.nodes import LabNode
 from strata_lab.proc import LabProcess, wait_until
@@ -63,8 +63,6 @@ def _stack_file(lab: Lab) -> str:
 
 def _name_scheduler(path: Path, address: str, netns: str | None) -> None:
     text = path.read_text()
-    keys = f"scheduler = {json.dumps(address)}\n"
-    if netns is not None:
-        keys += f"scheduler_netns = {json.dumps(netns)}\n"
+    keys = toml.lines({"scheduler": address} | ({} if netns is None else {"scheduler_netns": netns}))
     assert text.count(_HEAD) == 1, "a stack file has one head"
     path.write_text(text.replace(_HEAD, _HEAD + keys))

@@ -17,6 +17,7 @@ from strata.analyse.stats import centre, estimate
 from strata.model.analysis import Comparison, Equivalence, NoiseFloor
 from strata.model.endpoint import EndpointKind
 from strata.model.estimate import Estimate
+from strata.model.percentiles import SHOWN_PERCENTILES
 from strata.model.plan import Plan
 from strata.model.stack import Layer
 
@@ -24,7 +25,6 @@ FILE_OVER_DISK = 0.05
 OTHERWISE = 0.15
 GAIN = 0.05
 """What a layer may gain without being called faster than what it is compared with."""
-COMPARED = ("50", "90", "99")
 
 
 def expected_overhead(layer: Layer, below: Layer) -> float:
@@ -73,7 +73,7 @@ def _pair(upper: CellRounds, lower: CellRounds, expected: float, noise: NoiseFlo
     iops = _ratio(upper, lower, "iops", coarse)
     if iops is None:
         return None
-    latency = {p: r for p in COMPARED if (r := _ratio(upper, lower, p, pooled)) is not None}
+    latency = {p: r for p in SHOWN_PERCENTILES if (r := _ratio(upper, lower, p, pooled)) is not None}
     return Comparison(
         layer=upper.layer,
         below=lower.layer,

@@ -33,13 +33,10 @@ from statistics import median
 import numpy as np
 
 from strata.analyse.rows import Floats, medians
-from strata.model.peers import FALSE_ALARM, LEAST, Differs, PeerView
+from strata.model.peers import FALSE_ALARM, FINEST, LEAST, RELEVANT, TO_SIGMA, Differs, PeerView
 from strata.model.step_figures import RoundTimes
 
-RELEVANT = 0.10
 LASTING, ROUNDS = 0.75, 3
-FINEST = 0.005
-_TO_SIGMA = 1.4826
 _TAILS = (0.01, 0.005, 0.002, 0.001, 0.0005)
 _LINES: tuple[tuple[int, tuple[float, ...]], ...] = (
     (5, (15.6, 22.3, 35.8, 50.7, 71.8)),
@@ -152,7 +149,7 @@ def _view(
     away = medians(cells - middles)
     # Not of 0: the medians of cells do not meet in one.
     middle = float(medians(away))
-    scatter = max(FINEST, _TO_SIGMA * float(medians(np.abs(away - middle))))
+    scatter = max(FINEST, TO_SIGMA * float(medians(np.abs(away - middle))))
     rounds = np.exp(medians(np.swapaxes(each - middles[:, None], 1, 2)) - middle)
     return PeerView(
         layer=layer, against=under, kind=kind, cells=tuple(keys), scatter=scatter,
@@ -164,7 +161,7 @@ def _view(
 def _of_median(rounds: Sequence[float]) -> float:
     """Standard error of their median, as of normal scatter: sqrt(pi/2) times that of a mean."""
     middle = median(rounds)
-    scatter = _TO_SIGMA * median(abs(x - middle) for x in rounds)
+    scatter = TO_SIGMA * median(abs(x - middle) for x in rounds)
     return math.sqrt(math.pi / 2) * scatter / math.sqrt(len(rounds))
 
 

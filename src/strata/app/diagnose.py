@@ -309,6 +309,6 @@ def _carry_out(
             why = next((c.error for c in store.cells(run.id) if c.error), "no cell could be measured")
             raise RunFailed("the run failed:", run.id, why, again)
         analysis = session.analyse()
-        diagnosis = experimented(session, analysis)
+        analysis, diagnosis = experimented(session, analysis)
         assert session.run is not None
         return report_of(session.cells(), session.run, analysis, diagnosis)

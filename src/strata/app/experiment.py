@@ -10,7 +10,7 @@ changed cell, right before it is measured; what it brought about is undone when 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -136,11 +136,14 @@ MOST = 8
 """Experiments of one diagnosis: causes that so many do not tell apart, no further one will."""
 ROUNDS, ROUNDS_MOST = 2, 6
 """Of one experiment: at least, and at most where a prediction is still undecided."""
+TRACED_S = 2.0
+"""Of one traced workload: its ramp and window, and until the trace has begun and is read."""
 
 
-def experimented(session: Session, analysis: Analysis) -> Diagnosis:
-    """The diagnosis after every experiment that was worth its time. Raises `Stopped` with the verdict kept."""
-    from strata.diagnose import diagnose, propose
+def experimented(session: Session, analysis: Analysis) -> tuple[Analysis, Diagnosis]:
+    """The diagnosis after every experiment that was worth its time, and the analysis that it is of: with the order of
+    requests, where only that could tell and tracing is possible. Raises `Stopped` with the verdict kept."""
+    from strata.diagnose import diagnose, order_wanted, propose
 
     run, budget = session.running(), session.budget()
     stack = run.plan.stack
@@ -167,7 +170,14 @@ def experimented(session: Session, analysis: Analysis) -> Diagnosis:
             session.store.save_diagnosis(run.id, diagnosis)
             # Who watches sees what the last experiment said, too.
             session.emit(Progress(phase=Phase.CONFIRM, standing=standing_of(diagnosis)))
-    return diagnosis
+        # Where the numbers do not explain themselves, the order in which the device gets the requests is looked at.
+        ask = session.options.confirm and not session.options.trace
+        wanted = order_wanted(stack, analysis, tried) if ask else ()
+        if wanted and _may_trace(session, wanted) and session.trace_order(wanted):
+            analysis = session.analyse()
+            diagnosis = told()
+            session.store.save_outcome(run.id, analysis, diagnosis)
+    return analysis, diagnosis
 
 
 def tried_of(
@@ -286,6 +296,14 @@ def _may_write(session: Session, plan: Plan, rounds: int) -> bool:
     rates = fastest_writes(session.cells())
     span = rounds * (plan.ramp_s + plan.runtime_s)
     return session.budget().may_write([(c.workload, span, rates.get(c.key)) for c in plan.cells], plan)
+
+
+def _may_trace(session: Session, wanted: Collection[tuple[str, str]]) -> bool:
+    """Within the seconds that are left, and the bytes that were announced."""
+    plan, rates, budget = session.running().plan, fastest_writes(session.cells()), session.budget()
+    cells = [c for c in plan.cells if (c.layer, c.workload.key) in wanted]
+    asked = [(c.workload, TRACED_S, rates.get(c.key)) for c in cells]
+    return budget.seconds_left >= TRACED_S * len(cells) and budget.may_write(asked, plan)
 
 
 def _checked(session: Session, experiment: Experiment) -> Plan:

@@ -17,7 +17,7 @@ from strata.model.compared import EnvironmentField, Fairness
 from strata.model.groups import grouped
 from strata.model.history import CellHistory, ChangePoint, Gate, GateCell, GateOutcome, History, HistoryPoint
 from strata.model.remembered import Baseline, RunHead, SeriesName
-from strata.model.run import Run, RunStatus
+from strata.model.run import LABEL_MOST, Run, RunStatus
 from strata.model.step_figures import StepFigures
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def save_baseline(
     ``new``: the name must not be taken, else it must be. Raises `InconclusiveError` where the runs are not
     measurements of the same thing, unless ``anyway``.
     """
-    if not name or len(name) > 64 or "/" in name:
-        raise UsageError("cannot name a baseline", repr(name), "", "use up to 64 characters without a slash")
+    if not name or len(name) > LABEL_MOST or "/" in name:
+        raise UsageError("cannot name a baseline", repr(name), "", f"use up to {LABEL_MOST} characters without a slash")
     with opened(store_url) as store:
         chosen = _chosen(store, runs, last)
         for other in chosen[1:]:

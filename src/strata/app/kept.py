@@ -18,7 +18,7 @@ from strata.errors import InconclusiveError, UsageError
 from strata.host import shipped
 from strata.host.runlock import held
 from strata.model.analysis import Analysis
-from strata.model.endpoint import Endpoint
+from strata.model.endpoint import SCHEMES, Endpoint
 from strata.model.finding import Diagnosis, Verdict
 from strata.model.fio_words import entering
 from strata.model.matrix import MatrixResult
@@ -198,7 +198,7 @@ def scale_result(run: Run, results: tuple[CellResult, ...], what_if: tuple[str, 
     )  # fmt: skip
 
 
-PORT = 10809
+PORT = SCHEMES["nbd"].port or 0
 """NBD's registered port; the run itself used a free one."""
 
 

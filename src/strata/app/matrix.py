@@ -24,7 +24,7 @@ from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_pla
 from strata.app.options import Options
 from strata.app.place import Place, another_file
 from strata.app.plan import refused_cells
-from strata.app.runner import Emit, Runner, Site, check_layers, check_resumable, rates, run_of
+from strata.app.runner import QUICK_GENERATOR, Emit, Runner, Site, check_layers, check_resumable, rates, run_of
 from strata.app.safety_gate import endpoints_of, opened_together
 from strata.app.sampling_scope import devices_reached
 from strata.app.signals import stop_on_signals
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from strata.run.matrix import Matrix
     from strata.store import Store
 
-GENERATOR_TIMING = Timing(ramp_s=0.02, runtime_s=0.05, interval_s=0.05)
 BIN_S = 0.05
 
 
@@ -86,8 +85,8 @@ class MatrixSite:
         """The load generator alone, where it is that drives the layers."""
         if self.driver is not None:
             assert isinstance(self.site, Place)
-            return self.site.generator(engine, workloads, GENERATOR_TIMING, placement)[0]
-        return measure_generator(engine, workloads, GENERATOR_TIMING, placement)
+            return self.site.generator(engine, workloads, QUICK_GENERATOR, placement)[0]
+        return measure_generator(engine, workloads, QUICK_GENERATOR, placement)
 
 
 def plan_site(where: Sequence[str], options: Options, run_id: str) -> tuple[Stack, int]:

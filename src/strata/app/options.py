@@ -14,6 +14,9 @@ from strata.model.placement import Placement
 from strata.model.profile import Profile
 from strata.model.run import Label
 from strata.model.workload import Workload
+from strata.model.workload_options import INTERVAL_LEAST_NS, TIME_MOST_NS
+
+LONGEST_S, LEAST_INTERVAL_S = TIME_MOST_NS / units.NS_PER_S, INTERVAL_LEAST_NS / units.NS_PER_S
 
 BUDGET_S, WHOLE_S = 90.0, 160.0
 """For further rounds and experiments, where the user does not say; and by then all of a screened diagnosis ends, so
@@ -36,9 +39,9 @@ class Options(Value):
     screen: bool = False
     budget_s: float | None = Field(default=None, ge=0)
     rounds: int = Field(default=5, ge=1, le=100)
-    ramp_s: float = Field(default=0.25, ge=0)
-    runtime_s: float = Field(default=1.0, gt=0)
-    interval_s: float | None = Field(default=None, gt=0)
+    ramp_s: float = Field(default=0.25, ge=0, le=LONGEST_S)
+    runtime_s: float = Field(default=1.0, gt=0, le=LONGEST_S)
+    interval_s: float | None = Field(default=None, ge=LEAST_INTERVAL_S, le=LONGEST_S)
     size: int | None = Field(default=None, ge=8 * units.MIB)
     layers: tuple[str, ...] | None = None
     workloads: tuple[str, ...] | None = None

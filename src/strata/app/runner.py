@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from strata.store import Store
 
 Emit = Callable[[Progress], None]
+QUICK_GENERATOR = Timing(ramp_s=0.02, runtime_s=0.05, interval_s=0.05)
+"""Of the load generator's own limit, where many cells or several days share it."""
 Change = Callable[[Request], Request]
 
 

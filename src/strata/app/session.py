@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from strata.app.circumstances import remarks
@@ -206,11 +207,22 @@ class Session(Runner):
         prepared = self.ready(step, cell, _timing(plan), plan.placement, change)
         return self.measure_cell(step, cell, prepared, on_interval)
 
-    def _trace_cells(self) -> list[str]:
+    def trace_order(self, cells: Collection[tuple[str, str]]) -> bool:
+        """Traces these (layer, key of the workload), where requests may be traced here; whether any was."""
+        try:
+            self.place.check_trace()
+        except RunFailed:
+            return False
+        self._trace_cells(cells)
+        return any(c.traces for c in self.cells())
+
+    def _trace_cells(self, only: Collection[tuple[str, str]] | None = None) -> list[str]:
         """A short window with a trace for every cell that was measured; what went wrong, in words."""
         run, said = self.running(), []
         measured = {c.cell for c in self.cells() if c.kind == StepKind.MEASURE.value and c.result}
         for index, cell in enumerate(c for c in run.plan.cells if c.key in measured):
+            if only is not None and (cell.layer, cell.workload.key) not in only:
+                continue
             if self.stop_requested():
                 break
             self.emit(Progress(phase=Phase.CONFIRM, layer=cell.layer, message=f"tracing {cell.workload.label}"))

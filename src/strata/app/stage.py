@@ -12,13 +12,12 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strata.app.circumstances import environment
 from strata.app.diagnose import chosen_workloads
 from strata.app.kept import opened
 from strata.app.live import recorded
 from strata.app.options import Options
 from strata.app.plan import plan_of, refused_cells
-from strata.app.runner import Emit, Runner, rates, times
+from strata.app.runner import QUICK_GENERATOR, Emit, Runner, rates, run_of, times
 from strata.app.safety_gate import Targets, opened_together
 from strata.app.sampling_scope import sampling_scope_of_endpoints
 from strata.app.signals import stop_on_signals
@@ -26,13 +25,12 @@ from strata.app.stacks import read_stack
 from strata.app.stages import ANCHOR, Stage, located, stage_of
 from strata.engine import Piece, Timing, engine_for, measure_generator
 from strata.errors import RunFailed, Stopped, UsageError, choices
-from strata.host.clock import now_unix_ns
 from strata.host.runlock import held
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.plan import HEAD, Cell, Step
 from strata.model.progress import Glance, Phase, Progress
 from strata.model.result import CellResult, Interval
-from strata.model.run import Run, RunStatus
+from strata.model.run import RunStatus
 from strata.model.stack import Layer, Stack
 from strata.model.stages import StagesState, StageState
 from strata.plan.ident import new_id
@@ -42,8 +40,6 @@ from strata.run.machine import RunMachine
 if TYPE_CHECKING:
     from strata.model.workload import Workload
     from strata.store import Store
-
-GENERATOR_TIMING = Timing(ramp_s=0.02, runtime_s=0.05, interval_s=0.05)
 
 
 def state_of(path: Path, store_url: str | None) -> StagesState:
@@ -178,14 +174,9 @@ def _measure(stack: Stack, layer: Layer, options: Options, repeated: Workload | 
         plan = plan.model_copy(update={"cells": kept, "steps": tuple(s for s in plan.steps if s.cell in keys)})
         scopes = {name: sampling_scope_of_endpoints([end]) for name, end in ends.items()}
         runner = Runner(sites, engine, store, scopes.__getitem__, emit, stop)
-        runner.begin(
-            Run(
-                id=run_id, created_unix_ns=now_unix_ns(), status=RunStatus.RUNNING, plan=plan,
-                environment=environment(dict(engine.identity())), label=options.label, stage_of=layer.name,
-                generator=measure_generator(engine, workloads, GENERATOR_TIMING, options.placement),
-            ),
-            anew=True,
-        )  # fmt: skip
+        found = measure_generator(engine, workloads, QUICK_GENERATOR, options.placement)
+        run = run_of(plan, engine.identity(), options.label, stage_of=layer.name, generator=found)
+        runner.begin(run, anew=True)
         _carried_out(runner, store)
 
 

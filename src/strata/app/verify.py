@@ -19,6 +19,7 @@ from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.progress import Phase, Progress
 from strata.model.verify import VerifyResult, judge
+from strata.model.workload_options import OPTIONS
 from strata.plan.words import workload_from_words
 
 
@@ -62,6 +63,12 @@ def verify_endpoint(uri: str | None, options: VerifyOptions, on_progress: Callab
     not go together.
     """
     o = options
+    asked = {name: getattr(o, name) for name in ("bs", "iodepth", "threads")}
+    problems = [
+        f"{name}={n} is not in {OPTIONS[name].within}" for name, n in asked.items() if not OPTIONS[name].holds(n)
+    ]
+    if problems:
+        raise UsageError("cannot verify with", ", ".join(problems), "", "see strata verify --help")
     known = None
     if o.mode != "run":
         if o.journal is None:

@@ -99,7 +99,7 @@ def _arrival(
         for size, n in (half.entered if half.entered.ios else half.issued).lengths:
             lengths[size] += n
     ranges = [r for half in (device.read, device.write) if (r := half.issued.range) is not None]
-    done, flying = _bins(each)
+    done, in_flight = _bins(each)
     return Arrival(
         device=target.name,
         from_s=round(from_s, 3),
@@ -111,7 +111,7 @@ def _arrival(
         sharers=_sharers(each),
         bin_s=BIN_S,
         done=done,
-        flying=flying,
+        flying=in_flight,
         requests=_stretch(target.name, each, from_s, first, fresh=device.began_before == 0),
     )
 
@@ -128,8 +128,8 @@ def _bins(each: TracedRequests) -> tuple[tuple[int, ...], tuple[int, ...]]:
     done = np.histogram(each.done_ns, edges)[0]
     ended = np.sort(each.issued_ns + each.took_ns)
     at = edges[1:]
-    flying = np.searchsorted(np.sort(each.issued_ns), at, side="right") - np.searchsorted(ended, at, side="right")
-    return tuple(done.tolist()), tuple(np.maximum(flying, 0).tolist())
+    in_flight = np.searchsorted(np.sort(each.issued_ns), at, side="right") - np.searchsorted(ended, at, side="right")
+    return tuple(done.tolist()), tuple(np.maximum(in_flight, 0).tolist())
 
 
 def _stretch(device: str, each: TracedRequests, from_s: float, first: bool, *, fresh: bool) -> Requests | None:

@@ -120,15 +120,14 @@ class Kept(Bundle):
         """As a value. Raises `UsageError` for what is too long."""
         from pydantic import ValidationError
 
-        from strata.model.run import Label
+        from strata.model.run import LABEL_MOST, NOTE_MOST, Label
 
         try:
             return Label(name=self.name.strip(), note=self.note.strip())
         except ValidationError as e:
             said = "; ".join(f"--{p['loc'][0]}: {p['msg']}" for p in e.errors())
-            raise UsageError(
-                "cannot label the run:", said, "", "--name takes up to 64 characters, --note up to 2000"
-            ) from e
+            hint = f"--name takes up to {LABEL_MOST} characters, --note up to {NOTE_MOST}"
+            raise UsageError("cannot label the run:", said, "", hint) from e
 
 
 class Placed(Bundle):
@@ -273,8 +272,8 @@ class Several(Bundle):
     nodes: Annotated[
         str | None,
         typer.Option(
-            help="Run the clients, as many on each, on the nodes of this scheduler, or drive each layer of a stack "
-            "from its node, e.g. tls://host:8786."
+            help="Run the clients on the nodes of this scheduler, the same number on each, or drive each layer of a "
+            "stack from its node, e.g. tls://host:8786."
         ),
     ] = None
 

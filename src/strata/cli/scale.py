@@ -80,7 +80,7 @@ class PointsMade(Bundle):
             "NAME=COMMAND, where {} stands for the value; repeatable."
         ),
     ] = None
-    now: Annotated[int | None, typer.Option(help="With --make: the present number; --make restores it at the end.")] = (
+    now: Annotated[int | None, typer.Option(help="With --make: the current number; --make restores it at the end.")] = (
         None
     )
 
@@ -88,10 +88,13 @@ class PointsMade(Bundle):
 class ReadPoints(Bundle):
     """Where the points come from if nothing is measured."""
 
-    table: Annotated[Path | None, typer.Option(help="Read the points from a table (CSV, TSV); nothing runs.")] = None
+    table: Annotated[
+        Path | None, typer.Option(help="Read the points from a table (CSV, TSV); nothing is measured.")
+    ] = None
     column: common.Columns = None
     run: Annotated[
-        str | None, typer.Option(help="Read the points from this run; nothing runs.", autocompletion=completion.runs)
+        str | None,
+        typer.Option(help="Read the points from this run; nothing is measured.", autocompletion=completion.runs),
     ] = None
 
 

@@ -33,13 +33,13 @@ def serve(
         typer.Option(help="Another name by which browsers may reach this server, e.g. lab.example; repeatable."),
     ] = None,
     new_token: Annotated[
-        bool, typer.Option("--new-token", help="Make a new token; pages that are open must be opened again.")
+        bool, typer.Option("--new-token", help="Make a new access token; open pages must be opened again with it.")
     ] = False,
     store: common.StoreUrl = None,
 ) -> None:
     """Show runs, comparisons, histories and baselines in a browser, and a run while it is measured.
 
-    Listens on this machine alone and asks for a token, which is in the address that is printed. Issues no I/O.
+    Listens on loopback only by default. The printed address contains the access token. Issues no I/O.
     """
     if missing := [name for name in ("starlette", "uvicorn") if find_spec(name) is None]:
         raise RunFailed("cannot serve", "", f"not installed: {', '.join(missing)}", "pip install 'strata[serve]'")

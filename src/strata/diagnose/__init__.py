@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.diagnose.decide import diagnose, propose
+from strata.diagnose.decide import diagnose, order_wanted, propose
 from strata.diagnose.trying import outcome
 
-__all__ = ["diagnose", "outcome", "propose"]
+__all__ = ["diagnose", "order_wanted", "outcome", "propose"]

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from strata.diagnose import calibrated, choosing, verdicts
 from strata.diagnose.case import Case
-from strata.diagnose.causes import generator, impossible, medium
+from strata.diagnose.causes import generator, impossible, medium, reordering
 from strata.diagnose.further import worth_saying
 from strata.diagnose.identity_key import IdentityKey
 from strata.diagnose.layers import NamedFinding, findings, measured_again
@@ -16,6 +16,9 @@ from strata.model.analysis import Analysis, Equivalence
 from strata.model.experiment import Experiment, Tried
 from strata.model.finding import Diagnosis, Finding, VerdictKind
 from strata.model.stack import Stack
+
+SURE, MOST_TRACED = 0.8, 2
+"""From there on people act on it. So many workloads are traced at two layers: each is a measurement by itself."""
 
 
 def diagnose(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()) -> Diagnosis:
@@ -45,6 +48,25 @@ def propose(
     if impossible.broken(analysis) or not analysis.cells:
         return None
     return choosing.best(*_known(IdentityKey(stack, analysis, tried)), seconds, refused)
+
+
+def order_wanted(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()) -> tuple[tuple[str, str], ...]:
+    """(layer, key of the workload) of the cells to trace: where the verdict is about a layer, is not sure, and a lost
+    order is suspected, which only the order at the device would tell."""
+    if impossible.broken(analysis) or not analysis.cells:
+        return ()
+    case, _ = _known(IdentityKey(stack, analysis, tried))
+    verdict = diagnose(stack, analysis, tried).verdict
+    if verdict.kind not in (VerdictKind.LAYER, VerdictKind.INCONCLUSIVE) or verdict.confidence >= SURE:
+        return ()
+    wanted = [
+        (name, point.key)
+        for pair in case.pairs
+        if pair.view.layer.name == verdict.layer
+        for point in reordering.to_trace(pair)[:MOST_TRACED]
+        for name in (pair.view.below.name, pair.view.layer.name)
+    ]
+    return tuple(dict.fromkeys(wanted))
 
 
 def _with_next(case: Case, named: tuple[NamedFinding, ...], told: Diagnosis) -> tuple[Finding, ...]:

@@ -14,9 +14,11 @@ from strata.model.analysis import CellSummary
 BEFORE_OURS = 0.75
 """Of a flush that is under way already, while the device does hardly anything else: a write that is ready waits for its
 end before its own begins. Measured 0.8 of one at depth 8, where flushes took 95 % of the time."""
-BY_BYTES = 2.0
+BY_BYTES, LEAST_APART = 2.0, 4.0
 """Rates of sizes four times apart or more that are one rate: a flush of one time would set them as far apart as the
 sizes. Measured of a cache that drains: 3.3 and 2.2 MB/s at 8 and 128 KiB."""
+LEAST_APART_AT_ONE_SIZE = 2.5
+"""Times as many bytes for a flush. At depth 8 a file system makes three or four writes durable with one."""
 MORE = 1.5
 """Times as long as below: less is what a device's own scatter and a busy machine make."""
 GIVEN, WAITED = 1.3, 0.6
@@ -48,6 +50,11 @@ class Flushed:
     def size(self) -> float:
         """Bytes per write."""
         return self.cell.workload.bs_moments[0]
+
+    @property
+    def bytes_per_flush(self) -> float:
+        """Bytes that one flush makes durable."""
+        return self.size / self.per_write
 
 
 def flushed(station: Station) -> tuple[Flushed, ...]:
@@ -138,10 +145,23 @@ def lowest(case: Case, station: Station, device: str | None) -> str:
 
 def by_bytes(cells: tuple[Flushed, ...]) -> float | None:
     """Bytes per second at which flushes let writes go, where their time follows the bytes; None where it does not, or
-    only one size was written."""
+    all flushed about as many.
+
+    Writes of several sizes tell it; of one size, flushes that have more of them to make durable at a greater depth.
+    """
     sizes = sorted({f.size for f in cells})
-    if len(sizes) < 2 or sizes[-1] < 4 * sizes[0]:
-        return None
-    rates = {s: float(np.median([s * f.cell.iops.value for f in cells if f.size == s])) for s in (sizes[0], sizes[-1])}
-    small, large = rates[sizes[0]], rates[sizes[-1]]
-    return (small * large) ** 0.5 if max(small, large) <= BY_BYTES * min(small, large) else None
+    if len(sizes) > 1:
+        ends = [[f for f in cells if f.size == s] for s in (sizes[0], sizes[-1])]
+        apart, alike = sizes[-1] / sizes[0], BY_BYTES
+        if apart < LEAST_APART:
+            return None
+    else:
+        ordered = sorted(cells, key=lambda f: f.bytes_per_flush)
+        ends = [ordered[:1], ordered[-1:]]
+        apart = ordered[-1].bytes_per_flush / ordered[0].bytes_per_flush if ordered else 1.0
+        if apart < LEAST_APART_AT_ONE_SIZE:
+            return None
+        # Nearer to one rate than to one time, on logs.
+        alike = apart**0.5
+    low, high = (float(np.median([f.size * f.cell.iops.value for f in some])) for some in ends)
+    return (low * high) ** 0.5 if max(low, high) <= alike * min(low, high) else None

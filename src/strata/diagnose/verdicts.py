@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from strata import units
+from strata.analyse.laws import errors
 from strata.diagnose import equal, over_time
 from strata.diagnose.case import Case
 from strata.diagnose.causes import generator as generator_rule
@@ -19,10 +20,14 @@ from strata.diagnose.over_time import LayerEpisodes
 from strata.diagnose.own_limits import SLOW
 from strata.diagnose.paused import KINDS
 from strata.diagnose.slight import surely_slow
+from strata.diagnose.slow_writes import SlowWrite, slow_writes
 from strata.diagnose.trying import experiments_of, outcome
 from strata.model.analysis import Analysis, CellSummary, Check, Comparison
 from strata.model.finding import Cause, Diagnosis, Evidence, Finding, RuledOut, Verdict, VerdictKind
 from strata.model.stack import Stack
+
+MOST_WITHOUT_RESULT, MOST_WITHOUT_LAYER = 0.6, 0.4
+"""Of "as expected", where a workload gave no result at a layer, or no workload did."""
 
 
 def _verdict(kind: VerdictKind, finding: Finding, headline: str, **other: Any) -> Verdict:
@@ -191,6 +196,8 @@ def unaffected(case: Case) -> Diagnosis:
     for kind in KINDS.values():
         if course := next(over_time.only_above(case, kind), None):
             return _interrupted(course)
+    if slow := slow_writes(case):
+        return _unlike_reads(slow)
     low = medium.bottom(stack)
     seen = medium.evidence(stack, analysis)
     if len(stack.layers) == 1:
@@ -204,7 +211,8 @@ def unaffected(case: Case) -> Diagnosis:
         )
     out = _nothing_above(stack, analysis)
     absent = [x.name for x in stack.layers if x.name not in {c.layer for c in analysis.cells}]
-    missing = (*(f"results of {name}" for name in absent), *_gaps(stack, analysis))
+    failed = tuple(f"{key} at {layer}, which gave no result" for layer, key in _without_result(analysis))
+    missing = (*(f"results of {name}" for name in absent), *_gaps(stack, analysis), *failed)
     silent = f" No results for {', '.join(absent)}." if absent else ""
     again = (
         f"Make {' and '.join(absent)} measurable (the checks show what failed), then measure again." if absent else ""
@@ -212,8 +220,10 @@ def unaffected(case: Case) -> Diagnosis:
     differential = equal.evidence(analysis)
     kinds = {e.kind for e in (*seen, *differential)}
     sure = confidence(1.0, 3.0 * len(seen), equal.margin(analysis), len(kinds))
+    if failed:
+        sure = min(sure, MOST_WITHOUT_RESULT)
     if absent:
-        sure = min(sure, 0.4)
+        sure = min(sure, MOST_WITHOUT_LAYER)
     if not seen:
         depths = "" if low.name in absent else f" The measured depths do not saturate {low.name}."
         verdict = Verdict(
@@ -256,7 +266,7 @@ def unaffected(case: Case) -> Diagnosis:
             layer=low.name,
         )
     if tested.telling:
-        sure = confirmed(sure)
+        sure = min(confirmed(sure), MOST_WITHOUT_RESULT if failed else 1.0)
         finding = finding.model_copy(
             update={
                 "confidence": sure,
@@ -282,6 +292,32 @@ def _interrupted(course: LayerEpisodes) -> Diagnosis:
         "Measure the same workloads at the layer below, or trace them there.",
         (f"these workloads at the layer below {layer}",),
         layer=layer,
+    )
+
+
+def _unlike_reads(slow: Sequence[SlowWrite]) -> Diagnosis:
+    """Writes that only an upper layer was measured with are far slower than its reads, and no cause explains it."""
+    one = slow[0]
+    layer, times = one.station.layer.name, units.significant(one.times, 2)
+    w = one.write.workload
+    return inconclusive(
+        f"writes at {layer} are {times} times slower than reads, and the cause is not known",
+        f"{w.label}: {units.count(one.write.iops.value)} IOPS at {layer}, where reads of this size and depth give "
+        f"{units.count(one.read.iops.value)}; no layer below was measured with writes. What the layers share costs no "
+        "more than expected.",
+        f"Compare the writes of {layer} with its specification, an earlier run or a peer; write until the rate is "
+        "steady (--precondition 60s) in case a cache is full.",
+        (f"the writes of {layer} at the layer below",),
+        layer=layer,
+    )
+
+
+def _without_result(analysis: Analysis) -> tuple[tuple[str, str], ...]:
+    """(layer, workload) of which every measurement failed."""
+    return tuple(
+        (c.layer, c.workload_key)
+        for c in analysis.checks
+        if c.kind == errors.NAME and c.workload_key and analysis.summary(c.layer, c.workload_key) is None
     )
 
 

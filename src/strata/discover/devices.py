@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from strata.discover.clients import describe_rbd
 from strata.host import block
+from strata.host.block import SECTOR
 from strata.host.proc import Sys
 from strata.model.survey import Device
-
-_SECTOR = 512
 
 # Name prefixes of drivers that have no better sign of themselves.
 _PREFIXES = {
@@ -46,7 +45,7 @@ def device(name: str, sys: Sys) -> Device:
         path=block.node_path(name),
         devno=block.devno_of(name, sys) or "",
         kind=kind,
-        size=None if size is None else size * _SECTOR,
+        size=None if size is None else size * SECTOR,
         model=_words(sys, f"{whole}/device/vendor", f"{whole}/device/model") if kind != "virtio" else None,
         serial=_words(sys, f"{whole}/device/serial") or _words(sys, f"{whole}/serial") or _vpd(sys, whole),
         firmware=_words(sys, f"{whole}/device/firmware_rev") or _words(sys, f"{whole}/device/rev"),
@@ -63,7 +62,7 @@ def device(name: str, sys: Sys) -> Device:
         nr_requests=sys.int(f"{queue}/nr_requests"),
         queues=len(sys.names(f"{whole}/mq")) or None,
         alignment_offset=sys.int(f"{base}/alignment_offset"),
-        partition_start=None if start is None else start * _SECTOR,
+        partition_start=None if start is None else start * SECTOR,
         read_only=None if (ro := sys.int(f"{base}/ro")) is None else ro == 1,
         holders=block.holders(name, sys),
         members=(disk,) if disk != name else block.slaves(name, sys),

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from strata.discover.tools import Tools
+from strata.host.block import SECTOR
 from strata.host.proc import Sys
 
-_SECTOR = 512
 _RAID = {"raid0": 0, "raid1": 0, "raid10": 0, "raid4": 1, "raid5": 1, "raid6": 2}
 
 
@@ -55,9 +55,9 @@ def targets(name: str, what: str, tools: Tools) -> tuple[TableLine, ...]:
 def striped(target: TableLine) -> Striped | None:
     """Of ``striped`` and ``raid`` targets, and the chunk of a thin pool; None for all others."""
     if target.kind == "striped" and (members := target.number(0)) and (chunk := target.number(1)):
-        return Striped("striped", chunk * _SECTOR, members)
+        return Striped("striped", chunk * SECTOR, members)
     if target.kind == "thin-pool" and (chunk := target.number(2)):
-        return Striped("thin pool", chunk * _SECTOR, 1)
+        return Striped("thin pool", chunk * SECTOR, 1)
     if target.kind == "raid" and len(target.words) > 2 and (count := target.number(1)) and (chunk := target.number(2)):
         at = 2 + count
         members, level = target.number(at), target.words[0]
@@ -65,7 +65,7 @@ def striped(target: TableLine) -> Striped | None:
         plain = plain or ("raid1" if level == "raid1" else None)
         if members and plain:
             copies = _copies(target.words[2:at], plain)
-            return Striped(level, chunk * _SECTOR, members, _RAID[plain], members if plain == "raid1" else copies)
+            return Striped(level, chunk * SECTOR, members, _RAID[plain], members if plain == "raid1" else copies)
     return None
 
 

@@ -7,11 +7,11 @@ import re
 
 from strata import units
 from strata.discover.tools import Tools
+from strata.host.block import SECTOR
 from strata.host.proc import Sys
 from strata.model.hardware import UNIT_ADVISED, Geometry, Placing
 from strata.model.survey import Device, FileSystem
 
-_SECTOR = 512
 _LARGE_ORDER = 8
 """Of 4 KiB blocks: a free run of 1 MiB."""
 _NO_BLOCKS = ("tmpfs", "ramfs", "devtmpfs", "proc", "sysfs", "overlay")
@@ -70,7 +70,7 @@ def _believed(fs: FileSystem) -> tuple[int | None, int | None]:
     pairs = dict(option.split("=", 1) for option in fs.options if "=" in option)
     numbers = {key: int(pairs[key]) for key in ("sunit", "swidth", "stripe") if pairs.get(key, "").isdigit()}
     if fs.kind == "xfs" and {"sunit", "swidth"} <= numbers.keys():
-        return numbers["sunit"] * _SECTOR, numbers["swidth"] * _SECTOR
+        return numbers["sunit"] * SECTOR, numbers["swidth"] * SECTOR
     if fs.kind.startswith("ext") and "stripe" in numbers:
         return None, numbers["stripe"] * fs.block_size
     return None, None

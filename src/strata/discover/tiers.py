@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from strata import units
 from strata.discover import dm
 from strata.discover.tools import Tools
-from strata.host.block import BASE
+from strata.host.block import BASE, SECTOR
 from strata.host.proc import Sys
 from strata.model.hardware import Tier
 from strata.model.survey import Device, FileSystem, Memory
 
-_SECTOR = 512
 _MODES = ("writeback", "writethrough", "passthrough")
 _HUMAN = {"": 1, "k": units.KIB, "M": units.MIB, "G": units.GIB, "T": units.TIB}
 
@@ -100,7 +99,7 @@ def _cache_status(name: str, tools: Tools) -> tuple[int | None, float | None]:
         if target.kind == "cache" and len(words) > 10 and all(w.isdigit() for w in (words[2], *words[4:11])):
             hits, misses = int(words[4]) + int(words[6]), int(words[5]) + int(words[7])
             share = hits / (hits + misses) if hits + misses else None
-            return int(words[10]) * int(words[2]) * _SECTOR, share
+            return int(words[10]) * int(words[2]) * SECTOR, share
     return None, None
 
 
@@ -119,7 +118,7 @@ def _md(device: Device, sys: Sys) -> Iterator[Tier]:
 
 def _size(name: str | None, sys: Sys) -> int | None:
     sectors = sys.int(f"{BASE}/{name}/size") if name else None
-    return None if sectors is None else sectors * _SECTOR
+    return None if sectors is None else sectors * SECTOR
 
 
 def _human(text: str | None) -> int | None:

@@ -17,7 +17,7 @@ from strata import _core, units
 from strata.engine.native import said
 from strata.engine.port import Elsewhere, Engine, OnInterval, Request
 from strata.errors import RunFailed
-from strata.model.caching import Residency, check, compare, sync_in_force
+from strata.model.caching import Residency, check, compare, sync_in_effect
 from strata.model.endpoint import EndpointKind
 from strata.model.plan import Segment, clipped
 from strata.model.result import EngineResult
@@ -119,7 +119,7 @@ def run_cell(
     caching = compare(
         prepared.request.workload,
         direct=bool(result.effective.get("direct")),
-        sync=sync_in_force(str(result.effective.get("sync")), refused),
+        sync=sync_in_effect(str(result.effective.get("sync")), refused),
         before=before,
         after=after,
         unknown=unknown,

@@ -16,7 +16,7 @@ from typing import Any
 from strata import units
 from strata.engine.cell import sum_of
 from strata.engine.clients import client_words
-from strata.engine.clients.gather import Gatherer, whole_of
+from strata.engine.clients.collector import ClientCollector, whole_of
 from strata.engine.native import build_info
 from strata.engine.port import OnInterval, Request
 from strata.errors import ClientsLost, RunFailed, StrataError, UsageError
@@ -123,14 +123,14 @@ class NodesEngine:
             }  # fmt: skip
             calls[node] = Call.of(measure_here, told)
         of = {number: node for node in nodes for number in numbers[node]}
-        gatherer = Gatherer(dict(sorted(of.items())))
+        collector = ClientCollector(dict(sorted(of.items())))
         asked = False
 
         def heard(_: str, message: dict[str, Any]) -> None:
             nonlocal asked
             for one in message["intervals"]:
-                gatherer.add(one["client"], Interval.model_validate(one["interval"]), one["p99_ns"])
-            for row in gatherer.rows():
+                collector.add(one["client"], Interval.model_validate(one["interval"]), one["p99_ns"])
+            for row in collector.rows():
                 if on_interval is not None:
                     on_interval(row)
             if not asked and stop_requested():
@@ -140,7 +140,7 @@ class NodesEngine:
         timing = request.timing
         answers = self._cluster.at_once(calls, lead_s + timing.ramp_s + timing.runtime_s + BEYOND_S, heard)
         from_ns = start_ns + round(timing.ramp_s * units.NS_PER_S)
-        return self._whole(*self._sorted(answers, numbers, clocks, gatherer, from_ns), where)
+        return self._whole(*self._sorted(answers, numbers, clocks, collector, from_ns), where)
 
     def _whole(self, done: Sequence[ClientResult], lost: Sequence[LostClient], where: str) -> EngineResult:
         whole = whole_of(done, lost, where)
@@ -176,7 +176,7 @@ class NodesEngine:
         answers: Mapping[str, dict[str, Any] | Lost],
         numbers: Mapping[str, range],
         clocks: Mapping[str, ClockOffset],
-        gatherer: Gatherer,
+        collector: ClientCollector,
         from_ns: int,
     ) -> tuple[list[ClientResult], list[LostClient]]:
         """Results, and what is known of the clients that gave none."""
@@ -196,7 +196,7 @@ class NodesEngine:
             lost += [
                 LostClient(
                     client=number, node=node, offset_ns=clock.offset_ns, bound_ns=clock.bound_ns, why=said,
-                    measured_from_ns=clock.there(from_ns), intervals=tuple(gatherer.heard[number]),
+                    measured_from_ns=clock.there(from_ns), intervals=tuple(collector.heard[number]),
                 )
                 for number, said in why.items()
             ]  # fmt: skip

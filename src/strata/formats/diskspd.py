@@ -16,8 +16,8 @@ from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.fio_words import entering
 from strata.model.plan import Segment, clipped
 from strata.model.workload import Cache, ClosedLoop, Limits, Sync, Workload
+from strata.units import NS_PER_MS
 
-NS_PER_MS = 1_000_000
 ZEROS_PERCENT = 99
 """A compressor's share that ``-Z`` (zeros) stands for, as the reader of these command lines has it."""
 

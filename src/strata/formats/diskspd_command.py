@@ -21,7 +21,6 @@ from strata.parsing import whole
 
 BLOCK, OUTSTANDING = 64 * units.KIB, 2
 _SIZE = re.compile(r"^(\d+)([kmgtb]?)$", re.IGNORECASE)
-_FACTORS = {"": 1, "k": units.KIB, "m": units.MIB, "g": units.GIB, "t": units.TIB}
 NOT_OF_THE_WORKLOAD = ":CDILPRWaceldnvxy"
 """How long, where and beside what diskspd itself runs."""
 
@@ -70,7 +69,7 @@ class _Said:
         if match is None:
             raise ValueError("is not a diskspd size (a whole number with K, M, G, T or b)")
         unit = match[2].lower()
-        return whole(match[1]) * (self.block if unit == "b" else _FACTORS[unit])
+        return whole(match[1]) * (self.block if unit == "b" else units.BY_LETTER[unit])
 
 
 def workload_of_diskspd(arguments: Sequence[str]) -> DiskspdCommand:

@@ -136,7 +136,7 @@ def _size(text: str) -> int:
     match = _SIZE.match(text.lower())
     if match is None:
         raise ValueError("is not a plain size (k, m, g, t are binary; percent and Ki are not supported)")
-    return whole(match[1]) * {"": 1, "k": units.KIB, "m": units.MIB, "g": units.GIB, "t": units.TIB}[match[2]]
+    return whole(match[1]) * units.BY_LETTER[match[2]]
 
 
 def _bytes_or_none(text: str) -> int | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from strata.host.proc import descriptor
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_OLD = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+OLD = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def directory(path: Path) -> AbstractContextManager[int]:
@@ -27,7 +27,7 @@ def directory(path: Path) -> AbstractContextManager[int]:
 def read_in(folder: int, name: str) -> bytes | None:
     """The content of the regular file of that name; None where there is nothing. Raises `OSError` (ELOOP: a link)."""
     try:
-        fd = os.open(name, _OLD, dir_fd=folder)
+        fd = os.open(name, OLD, dir_fd=folder)
     except FileNotFoundError:
         return None
     with os.fdopen(fd, "rb") as file:
@@ -39,7 +39,7 @@ def read_in(folder: int, name: str) -> bytes | None:
 def attribute_in(folder: int, name: str, key: str) -> bytes | None:
     """An extended attribute of the regular file of that name; None where it has none, or its file system keeps none."""
     with suppress(OSError):
-        fd = os.open(name, _OLD, dir_fd=folder)
+        fd = os.open(name, OLD, dir_fd=folder)
         try:
             return os.getxattr(fd, key)
         finally:

@@ -7,7 +7,8 @@ import os
 from strata.host.proc import Sys
 
 BASE = "/sys/class/block"
-_SECTOR = 512
+SECTOR = 512
+"""Bytes of the unit in which the kernel counts, whatever a device's own is."""
 
 
 def all_names(sys: Sys) -> tuple[str, ...]:
@@ -66,7 +67,7 @@ def slaves(name: str, sys: Sys) -> tuple[str, ...]:
 def begins_at(name: str, sys: Sys) -> int:
     """At which byte of what is below it a partition or a loop device begins; 0 for every other one."""
     offset = sys.int(f"{BASE}/{name}/loop/offset")
-    return offset if offset is not None else (sys.int(f"{BASE}/{name}/start") or 0) * _SECTOR
+    return offset if offset is not None else (sys.int(f"{BASE}/{name}/start") or 0) * SECTOR
 
 
 def loop_backing(name: str, sys: Sys) -> str | None:

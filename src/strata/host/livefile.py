@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strata import units
+from strata.host.atomic_write import OLD
 from strata.host.proc import descriptor
 
 MOST_BYTES = 2 * units.MIB
 LINE_MOST = 64 * units.KIB
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_APPEND
-_OLD = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 Shorter = Callable[[Sequence[bytes]], Sequence[bytes]]
 """From all lines to those that are kept."""
@@ -96,7 +96,7 @@ class News:
 def news(path: Path, at: Position) -> News | None:
     """What was added since ``at``, which moves on; None where the file is gone."""
     try:
-        with descriptor(path, _OLD) as fd:
+        with descriptor(path, OLD) as fd:
             inode, living = os.fstat(fd).st_ino, _locked(fd)
             anew = inode != at.inode
             start = 0 if anew else at.offset
@@ -114,7 +114,7 @@ def living(folder: Path, suffix: str) -> tuple[Path, ...]:
     for path in folder.iterdir() if folder.is_dir() else ():
         if path.suffix != suffix or path.name.startswith("."):
             continue
-        with suppress(OSError), descriptor(path, _OLD) as fd:
+        with suppress(OSError), descriptor(path, OLD) as fd:
             if _locked(fd):
                 found.append((os.fstat(fd).st_mtime_ns, path))
             else:

@@ -15,7 +15,7 @@ from strata.host.proc import descriptor
 
 T = TypeVar("T")
 
-_CLONE_NEWNET = 0x40000000
+CLONE_NEWNET = 0x40000000
 _HERE = threading.local()
 
 
@@ -57,7 +57,7 @@ def enter(netns: str) -> None:
     try:
         # A stack file may name anything: a pipe is not waited for.
         with descriptor(netns, os.O_RDONLY | os.O_NONBLOCK) as fd:
-            if ctypes.CDLL(None, use_errno=True).setns(fd, _CLONE_NEWNET) != 0:
+            if ctypes.CDLL(None, use_errno=True).setns(fd, CLONE_NEWNET) != 0:
                 number = ctypes.get_errno()
                 raise OSError(number, os.strerror(number))
     except OSError as e:

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from strata import units
 from strata.model.base import Value
-from strata.model.workload_options import bounds
+from strata.model.workload_options import THETA_MOST, bounds
 
 
 class Part(Value):
@@ -70,7 +70,7 @@ class Zipf(Part):
     """The block of rank k is asked for with a chance proportional to k^−θ; the hot ones are scattered."""
 
     kind: Literal["zipf"] = "zipf"
-    theta: float = Field(gt=0, le=20)
+    theta: float = Field(gt=0, le=THETA_MOST)
 
     @property
     def key(self) -> str:

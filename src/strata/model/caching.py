@@ -144,7 +144,7 @@ def compare(
     )
 
 
-def sync_in_force(effective: str, refused: bool) -> str:
+def sync_in_effect(effective: str, refused: bool) -> str:
     """RWF_DSYNC cannot be read back: a kernel or file system without it refuses the writes that carry it."""
     return Sync.NONE.value if effective == Sync.RWF_DSYNC.value and refused else effective
 

@@ -14,7 +14,7 @@ from pydantic import Field
 from strata.errors import UsageError
 from strata.model import cluster_uri, smb_uri
 from strata.model.base import WithPassword
-from strata.model.workload_options import CONNECTIONS_MOST
+from strata.model.workload_options import connections_problem
 from strata.schemes import SCHEMES, WRITTEN, EndpointKind
 from strata.schemes.declared import Scheme
 from strata.text import controls, secrets
@@ -148,17 +148,17 @@ def _remote(uri: str, word: str, scheme: Scheme) -> Endpoint:
         _ = parts.port  # only looked at here is it checked
     except ValueError as e:
         raise refused(str(e).lower()) from e
-    query = parse_qs(parts.query)
+    query = parse_qs(parts.query, keep_blank_values=True)
     if word.endswith("+unix"):
-        if "socket" not in query:
+        if not query.get("socket", [""])[0]:
             raise refused("the socket is missing")
     elif not parts.hostname:
         raise refused("the host is missing")
     if (why := scheme.problem(parts.path.split("/"), query)) is not None:
         raise refused(why)
     connections = query.get("connections", ["1"])[0]
-    if not connections.isdigit() or not 1 <= int(connections) <= CONNECTIONS_MOST:
-        raise _refused(uri, f"connections={connections} is not in 1..{CONNECTIONS_MOST}")
+    if (why := connections_problem(connections)) is not None:
+        raise _refused(uri, why)
     return Endpoint(kind=EndpointKind(scheme.name), uri=uri, connections=int(connections))
 
 

@@ -71,6 +71,11 @@ class Multipath(Value):
     paths: tuple[DevicePath, ...] = ()
 
 
+NOT_TIERS = ("page cache", "device write cache", "md stripe cache")
+"""Kinds that are said elsewhere: the first in a notice of its own, the second has no size that could be read, the last
+is small."""
+
+
 class Tier(Value):
     """A cache or a tier: it answers before the medium, or takes its writes. ``at``: the device that has it, or the
     host. ``medium``: the device that it lies on, or memory. ``dirty``: bytes in it that the medium lacks."""

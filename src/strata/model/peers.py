@@ -10,7 +10,13 @@ FALSE_ALARM = 0.01
 """Share of fleets of equal hosts in which any host is named, if their scatter has tails no heavier than Student's t of
 5 degrees of freedom."""
 LEAST = 5
-"""Of fewer hosts none is judged."""
+"""Of fewer hosts, or clients, none is judged."""
+RELEVANT = 0.1
+"""By so much at least, as a share, one has to differ to be named."""
+FINEST = 0.005
+"""Least scatter, as a share: what is equal to the last digit has none to be measured by."""
+TO_SIGMA = 1.4826
+"""Times the median of the absolute deviations: the standard deviation of normal scatter."""
 
 
 class PeerView(Value):

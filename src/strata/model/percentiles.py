@@ -8,6 +8,8 @@ from decimal import Decimal
 from functools import lru_cache
 
 PERCENTILES = ("50", "90", "95", "99", "99.9", "99.99")
+SHOWN_PERCENTILES = ("50", "90", "99")
+"""What tables have a column for, and comparisons compare."""
 BEYOND = 100
 """I/Os that must lie beyond a percentile before it is given: fewer and it is a few single events."""
 

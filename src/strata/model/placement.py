@@ -6,9 +6,7 @@ import re
 
 from strata.errors import UsageError
 from strata.model.base import Value
-
-HIGHEST = 1023
-"""CPUs and nodes are numbered up to here."""
+from strata.model.workload_options import CPU_HIGHEST
 
 _PART = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?")
 
@@ -44,7 +42,7 @@ def _list(option: str, text: str | None) -> tuple[int, ...]:
     for part in text.split(","):
         match = _PART.fullmatch(part.strip())
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if not first <= last <= HIGHEST:
+        if not first <= last <= CPU_HIGHEST:
             raise UsageError(f"cannot use {option}", text, f"{part!r} is not a number or range", "for example: 0,2-3")
         found += range(first, last + 1)
     return tuple(dict.fromkeys(found))

@@ -81,11 +81,15 @@ class NoiseProbe(Value):
     iops: float
 
 
+LABEL_MOST, NOTE_MOST = 64, 2000
+"""Characters of a run's name, as of a baseline's, and of its note."""
+
+
 class Label(Value):
     """What whoever measured called the run, and why it was measured; both may be empty."""
 
-    name: str = Field(default="", max_length=64)
-    note: str = Field(default="", max_length=2000)
+    name: str = Field(default="", max_length=LABEL_MOST)
+    note: str = Field(default="", max_length=NOTE_MOST)
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from strata.model.workload_options import CONNECTIONS_MOST
+from strata.model.workload_options import connections_problem
 from strata.text import secrets
 
 SCHEME = "smb://"
 WRITE = "write smb://user@host[:port]/share/path/to/file"
-OPTIONS = {
-    "connections": re.compile("|".join(map(str, range(1, CONNECTIONS_MOST + 1)))),
-    "multichannel": re.compile("on|off"),
-    "spread": re.compile("on|off"),
-    "sign": re.compile("on|off|required"),
-    "encrypt": re.compile("on|off"),
-    "credentials": re.compile(".+", re.DOTALL),
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "connections": (),
+    "multichannel": ("on", "off"),
+    "spread": ("on", "off"),
+    "sign": ("on", "off", "required"),
+    "encrypt": ("on", "off"),
+    "credentials": (),
 }
-"""Every option and what it may be."""
+"""Every option and the words it may be; none: another kind of value."""
 
 
 def split(uri: str) -> tuple[str, str | None]:
@@ -46,8 +45,12 @@ def problem(uri: str) -> str | None:
     for key, value in parse_qsl(parts.query, keep_blank_values=True):
         if key not in OPTIONS:
             return f"the option {key!r} is not supported ({', '.join(OPTIONS)} are)"
-        if not OPTIONS[key].fullmatch(value):
-            return f"the option {key} cannot be {value!r}"
+        if key == "connections" and (why := connections_problem(value)) is not None:
+            return why
+        if OPTIONS[key] and value not in OPTIONS[key]:
+            return f"{key}={value} is not one of {', '.join(OPTIONS[key])}"
+        if not value:
+            return f"{key} has no value"
     return None
 
 

@@ -13,7 +13,7 @@ from strata import units
 from strata.model.access import SEQUENTIAL, BsSplit, ByteRange, Once, Order, Strided, WriteData
 from strata.model.base import Value, sparse
 from strata.model.rw import Rw
-from strata.model.workload_options import BLOCKS, DURABILITY, PACE, PATTERN, PLAIN, WorkloadOption, bounds
+from strata.model.workload_options import BLOCKS, DURABILITY, OPEN_DEPTH, PACE, PATTERN, PLAIN, WorkloadOption, bounds
 
 
 class Sync(StrEnum):
@@ -44,7 +44,7 @@ class Limits(Value):
 
     iops: float | None = Field(default=None, **bounds("limit_iops"))
     bytes_per_s: float | None = Field(default=None, **bounds("limit_bytes"))
-    think_ns: int = Field(default=0, ge=0)
+    think_ns: int = Field(default=0, **bounds("thinktime"))
     think_every: int = Field(default=1, **bounds("thinktime_blocks"))
 
     @model_validator(mode="after")
@@ -93,7 +93,7 @@ class OpenLoop(Value):
     kind: Literal["open"] = "open"
     iops: float = Field(**bounds("rate_iops"))
     process: Literal["constant", "poisson"] = "constant"
-    iodepth: int = Field(default=256, **bounds("iodepth"))
+    iodepth: int = Field(default=OPEN_DEPTH, **bounds("iodepth"))
     burst: int = sparse(1, **bounds("burst"))
 
 

@@ -18,6 +18,25 @@ from typing import Any
 from strata import units
 from strata.model.rw import Rw
 
+CLOSED_DEPTH, OPEN_DEPTH = 1, 256
+"""Depth where none is given; of an open loop its bound."""
+COUNT_MOST = (1 << 32) - 1
+"""Of what the engine counts in 32 bits."""
+RATE_MOST = 1_000_000_000
+"""One I/O each ns."""
+TIME_MOST_NS = 366 * 86_400 * units.NS_PER_S
+"""A year: beyond it a time is a mistake, and sums of ns stay far from their end."""
+INTERVAL_LEAST_NS = 1_000_000
+"""Of the intervals that a result is cut into."""
+THETA_MOST = 20
+"""Of a zipf distribution: beyond it one block gets nearly every I/O."""
+CONNECTIONS_MOST = 64
+"""Of one endpoint, over all threads."""
+CPU_HIGHEST = 1023
+"""CPUs and NUMA nodes are numbered up to here (the kernel's cpu_set_t)."""
+BUFFERS_MOST = 16 * units.GIB
+"""Bytes of one client: block size × iodepth × threads."""
+
 PATTERN = "What to measure"
 BLOCKS = "Access pattern and data"
 PACE = "Rate"
@@ -86,7 +105,7 @@ class WorkloadOption:
     @property
     def within(self) -> str:
         """``1..4096``, ``512 B..64 MiB``; for people."""
-        said = units.size if self.kind is Kind.SIZE else str
+        said = {Kind.SIZE: units.size, Kind.TIME: units.duration}.get(self.kind, str)
         if self.low is None:
             return f"up to {said(self.high)}" if self.high is not None else "a value"
         return f"{said(self.low)}.." + ("" if self.high is None else said(self.high))
@@ -117,7 +136,8 @@ _ROWS = (
     WorkloadOption("bs", Kind.SIZE, PATTERN, "Block size of each I/O, e.g. 4k.", "4k", low=512, high=64 * units.MIB),
     WorkloadOption(
         "iodepth", Kind.COUNT, PATTERN,
-        "I/Os in flight per thread (default 1); with --rate-iops their upper limit (default 256).",
+        f"I/Os in flight per thread (default {CLOSED_DEPTH}); with --rate-iops their upper limit "
+        f"(default {OPEN_DEPTH}).",
         low=1, high=4096, fio="iodepth",
     ),
     WorkloadOption(
@@ -137,6 +157,7 @@ _ROWS = (
     WorkloadOption(
         "rate_iops", Kind.NUMBER, PACE,
         f"{_OPEN}start this many I/Os per second, whether or not earlier ones are complete.", low=0,
+        high=RATE_MOST,
     ),
     WorkloadOption(
         "process", Kind.WORD, PACE, f"{_OPEN}arrival process, constant or poisson.", "constant",
@@ -144,17 +165,22 @@ _ROWS = (
     ),
     WorkloadOption(
         "burst", Kind.COUNT, PACE, f"{_OPEN}number of I/Os that a thread starts at the same time.", 1, low=1,
-        spelled=("--rate-burst",), needs="rate_iops",
+        high=COUNT_MOST, spelled=("--rate-burst",), needs="rate_iops",
     ),
     WorkloadOption(
-        "limit_iops", Kind.NUMBER, PACE, f"{_CLOSED}limit on I/Os per second, over all threads.", low=0
+        "limit_iops", Kind.NUMBER, PACE, f"{_CLOSED}limit on I/Os per second, over all threads.", low=0,
+        high=10**15,
     ),
     WorkloadOption(
         "limit_bytes", Kind.SIZE, PACE, f"{_CLOSED}limit on bytes per second, over all threads, e.g. 100m.", low=1
     ),
-    WorkloadOption("thinktime", Kind.TIME, PACE, f"{_CLOSED}pause of a thread after its I/Os complete, e.g. 10ms."),
+    WorkloadOption(
+        "thinktime", Kind.TIME, PACE, f"{_CLOSED}pause of a thread after its I/Os complete, e.g. 10ms.", low=0,
+        high=TIME_MOST_NS,
+    ),
     WorkloadOption(
         "thinktime_blocks", Kind.COUNT, PACE, "Number of I/Os of a thread before each pause.", 1, low=1,
+        high=COUNT_MOST,
         fio="thinktime_blocks", needs="thinktime",
     ),
     WorkloadOption(
@@ -180,11 +206,12 @@ _ROWS = (
     ),
     WorkloadOption(
         "bssplit", Kind.WORD, BLOCKS,
-        "Several block sizes with shares in percent, e.g. 4k/60:64k/40; sizes of writes after a comma.", apart="bs",
+        "Several block sizes with shares in percent, e.g. 4k/60:64k/40; the split of writes, if different, after a "
+        "comma.", apart="bs",
     ),
     WorkloadOption(
         "rwmix_run", Kind.COUNT, BLOCKS, "Mixed workloads: number of consecutive I/Os of a thread in one direction.", 1,
-        low=1, field="rwmix_run", engine=True, key="run{}", asks="runs of one direction (rwmix_run)",
+        low=1, high=COUNT_MOST, field="rwmix_run", engine=True, key="run{}", asks="runs of one direction (rwmix_run)",
     ),
     WorkloadOption(
         "blockalign", Kind.SIZE, BLOCKS, "Alignment of the start of each I/O, e.g. 64k (default: the block size).",
@@ -235,13 +262,13 @@ _ROWS = (
     ),
     WorkloadOption(
         "fsync", Kind.COUNT, DURABILITY, "Call fsync after this many writes of a thread; 0: never.", 0, low=0,
-        fio="fsync", field="fsync", engine=True, key="fsync{}", label="fsync after {} writes",
+        high=COUNT_MOST, fio="fsync", field="fsync", engine=True, key="fsync{}", label="fsync after {} writes",
         label_of_one="fsync after each write", asks=_FLUSHES,
     ),
     WorkloadOption(
         "fdatasync", Kind.COUNT, DURABILITY, "Call fdatasync after this many writes of a thread; 0: never.", 0, low=0,
-        fio="fdatasync", field="fdatasync", engine=True, key="fdatasync{}", label="fdatasync after {} writes",
-        label_of_one="fdatasync after each write", asks=_FLUSHES,
+        high=COUNT_MOST, fio="fdatasync", field="fdatasync", engine=True, key="fdatasync{}",
+        label="fdatasync after {} writes", label_of_one="fdatasync after each write", asks=_FLUSHES,
     ),
     WorkloadOption(
         "seed", Kind.COUNT, BLOCKS, default=1, low=0, high=units.MOST - 1, spelled=(), fio="randseed", field="seed"
@@ -265,21 +292,38 @@ def bounds(name: str) -> dict[str, Any]:
     return OPTIONS[name].bounds
 
 
-CONNECTIONS_MOST = 64
-"""Of one endpoint, over all threads."""
 _IN_RUST = {
     "BS_MOST": ("Bytes of one I/O.", OPTIONS["bs"].high),
     "IODEPTH_MOST": ("I/Os that one thread keeps in flight.", OPTIONS["iodepth"].high),
     "THREADS_MOST": ("Threads of one workload.", OPTIONS["threads"].high),
-    "BUFFERS_MOST": ("Bytes for buffers of all threads.", 16 * units.GIB),
+    "BUFFERS_MOST": ("Bytes for buffers of all threads.", BUFFERS_MOST),
     "CONNECTIONS_MOST": ("Connections to one endpoint, over all threads.", CONNECTIONS_MOST),
+    "CPU_HIGHEST": ("Number of a CPU or NUMA node.", CPU_HIGHEST),
+    "RATE_MOST": ("I/Os per second of an open loop.", RATE_MOST),
+    "TIME_MOST_NS": ("A year in ns, of any time of a job.", TIME_MOST_NS),
+    "INTERVAL_LEAST_NS": ("The shortest interval of a result, in ns.", INTERVAL_LEAST_NS),
+    "THETA_MOST": ("Exponent of a zipf distribution.", THETA_MOST),
+    "CONTENT_PERCENT_MOST": (
+        "Percent of written data that compress, or that repeat.",
+        OPTIONS["compress_percent"].high,
+    ),
 }
+
+
+def connections_problem(text: str) -> str | None:
+    """What is wrong with the number of connections that an address asks for; None where it can be used."""
+    if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= CONNECTIONS_MOST:
+        return None
+    return f"connections={text} is not in 1..{CONNECTIONS_MOST}"
 
 
 def in_rust() -> str:
     """The bounds as the engine checks them."""
     head = "//! Bounds of a workload. Written by `python -m strata.model.workload_options`: change the table there.\n"
-    kinds = {name: "u32" if (most or 0) < 1 << 32 else "u64" for name, (_, most) in _IN_RUST.items()}
+    kinds = {
+        name: "u64" if (most or 0) > COUNT_MOST or name.endswith("_NS") else "u32"
+        for name, (_, most) in _IN_RUST.items()
+    }
     lines = [f"/// {what}\npub const {name}: {kinds[name]} = {most:_};\n" for name, (what, most) in _IN_RUST.items()]
     return "\n".join([head, *lines]).rstrip("\n")
 

@@ -11,7 +11,7 @@ from strata import units
 from strata.errors import UsageError
 from strata.model.access import BsShare, BsSplit, ByteRange, Once, Order, Strided, Zipf, Zone, Zones
 from strata.model.rw import Rw
-from strata.model.workload_options import OPTIONS
+from strata.model.workload_options import OPTIONS, THETA_MOST
 
 BS = OPTIONS["bs"]
 
@@ -83,8 +83,8 @@ def distribution_of(text: str, problems: list[str]) -> Order | None:
     if kind == "zipf":
         # fio takes a centre behind a second colon; here the hot blocks are scattered.
         theta = number_of("zipf", rest, problems)
-        if theta is not None and not 0 < theta <= 20:
-            problems.append(f"random_distribution={text}: theta must be above 0 and at most 20")
+        if theta is not None and not 0 < theta <= THETA_MOST:
+            problems.append(f"random_distribution={text}: theta must be above 0 and at most {THETA_MOST}")
             return None
         return None if theta is None else Zipf(theta=theta)
     if kind in ("zoned", "zoned_abs"):

@@ -12,13 +12,12 @@ from strata.errors import UsageError
 from strata.model.access import Interlocked
 from strata.model.rw import Rw
 from strata.model.workload import Cache, ClosedLoop, Limits, OpenLoop, Sync, Workload
-from strata.model.workload_options import OPTIONS, PLAIN, Kind, WorkloadOption
+from strata.model.workload_options import CLOSED_DEPTH, OPEN_DEPTH, OPTIONS, PLAIN, Kind, WorkloadOption
 from strata.plan.pattern_words import bssplit_of, order_of, range_of, size_of
 
 _SYNC = {"none": Sync.NONE, "0": Sync.NONE, "dsync": Sync.DSYNC, "rwf_dsync": Sync.RWF_DSYNC}
 _LIKE = {"linear": "constant"}
 """fio's word for what we call otherwise."""
-_CLOSED_DEPTH, _OPEN_DEPTH = 1, 256
 
 
 def workload_from_words(rw: str = "randread", bs: str | int = "4k", **words: Any) -> Workload:
@@ -124,8 +123,8 @@ def _of_kind(row: WorkloadOption, value: Any, problems: list[str]) -> Any:
 def _arrival(had: Mapping[str, Any], limits: Limits | None) -> ClosedLoop | OpenLoop:
     rate, depth = had["rate_iops"], had["iodepth"]
     if rate is None:
-        return ClosedLoop(iodepth=_CLOSED_DEPTH if depth is None else depth, limits=limits)
-    depth = _OPEN_DEPTH if depth is None else depth
+        return ClosedLoop(iodepth=CLOSED_DEPTH if depth is None else depth, limits=limits)
+    depth = OPEN_DEPTH if depth is None else depth
     return OpenLoop(iops=rate, process=had["process"], iodepth=depth, burst=had["burst"])
 
 

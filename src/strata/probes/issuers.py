@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from strata.host.cgroups import groups
 from strata.host.proc import Sys
 from strata.model.watch import Issuer, ThreadTime
-from strata.probes.processes import fields_of, names_in
+from strata.probes.processes import TICK_S, fields_of, names_in
 
 MOST = 12
 """Issuers that are told, and processes whose threads are looked at."""
@@ -29,7 +29,6 @@ LOOK_S = 0.05
 _ALL_S, FAMILY_S = 1.0, 0.5
 SHARE = 0.003
 """Of the time that may go into looks at all processes."""
-_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _LEAST_BYTES = 4096
 _FLAGS, _KTHREAD = 6, 0x00200000
 _STORAGE = ("read_events", "io_cqring_wait", "io_schedule", "iomap_dio", "blkdev_direct", "wait_on_page", "folio_wait",
@@ -153,7 +152,7 @@ class Issuers:
         self._note_family(pid, int(fields[1]))
         io = dict(line.partition(": ")[::2] for line in self._sys.lines(f"/proc/{pid}/io"))
         now = {key: float(value) for key, value in io.items() if value.isdigit()}
-        now["cpu"] = (int(fields[11]) + int(fields[12])) * _TICK_S
+        now["cpu"] = (int(fields[11]) + int(fields[12])) * TICK_S
         waited = (self._sys.text(f"/proc/{pid}/schedstat") or "").split()
         if len(waited) == 3:
             now["waited"] = int(waited[1]) / 1e9

@@ -15,6 +15,8 @@ from strata.host.cgroups import groups
 from strata.host.proc import Sys
 from strata.model.groups import grouped
 
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+"""The unit of CPU time in /proc."""
 _STRANGERS = frozenset({"user.slice", "init.scope"})
 """Groups of a service manager in which programs are together that have nothing to do with each other."""
 _STALE_S = 10.0

@@ -41,12 +41,12 @@ class ExperimentEntry(NamedTuple):
     changes: str
     where: str
     measured: str
-    foretold: tuple[PredictionEntry, ...]
+    predictions: tuple[PredictionEntry, ...]
 
     @property
     def telling(self) -> bool:
         """Whether a cause fell by it."""
-        return any(f.result is PredictionResult.FELL for f in self.foretold)
+        return any(f.result is PredictionResult.FELL for f in self.predictions)
 
 
 def scenes(diagnosis: Diagnosis) -> tuple[ExperimentEntry, ...]:
@@ -56,7 +56,7 @@ def scenes(diagnosis: Diagnosis) -> tuple[ExperimentEntry, ...]:
 
 def line(scene: ExperimentEntry) -> str:
     """``twice the depth (share, random read · depth 2): 268 IOPS; wire latency predicted 199–377 IOPS (agrees), …``"""
-    said = ", ".join(f"{f.who} predicted {f.said} ({f.result})" for f in scene.foretold)
+    said = ", ".join(f"{f.who} predicted {f.said} ({f.result})" for f in scene.predictions)
     told = f"{scene.changes} ({scene.where}): {scene.measured}"
     return f"{told}; {said}" if said else told
 
@@ -96,7 +96,7 @@ def _scene(told: ExperimentRecord) -> ExperimentEntry:
         changes=experiment.changes,
         where=f"{experiment.layer}, {_under(experiment)}",
         measured=figures.interval(told.outcome.measured) + (" times" if experiment.prediction.unit == "ratio" else ""),
-        foretold=tuple(
+        predictions=tuple(
             PredictionEntry(named(p, experiment.layer), p.words, _result(told, p), p.rival)
             for p in experiment.predictions or (experiment.prediction,)
         ),

@@ -39,7 +39,7 @@ class ExplainedRow(Value):
 
 
 class ExplainedFinding(Value):
-    """A finding, its rows, and the experiments in which its cause had foretold something."""
+    """A finding, its rows, and the experiments in which its cause had predicted something."""
 
     number: int
     finding: Finding
@@ -132,12 +132,12 @@ def row_table(analysis: Analysis, finding: Finding) -> tuple[tuple[str, ...], ..
 
 def row_cells(row: ExplainedRow, left: tuple[str, ...]) -> tuple[str, ...]:
     """What stands beside the row's name. ``left``: the rows that nothing explains."""
-    foretold = "–"
+    predicted = "–"
     if row.low is not None and row.high is not None:
         low, high = _amount(row.low, row), _amount(row.high, row)
-        foretold = low if low == high else units.span(low, high)
+        predicted = low if low == high else units.span(low, high)
     ratio = "–" if row.ratio is None else f"{figures.ratio(row.ratio)} {figures.ratio_error(row.ratio)}".strip()
-    return _amount(row.measured, row), foretold, ratio, _share(row, left)
+    return _amount(row.measured, row), predicted, ratio, _share(row, left)
 
 
 def _share(row: ExplainedRow, left: tuple[str, ...]) -> str:
@@ -218,7 +218,7 @@ def _experiments(title: str, some: Sequence[ExperimentRecord], report: Report, w
     out = ["", paint(f"   {title}", "bold")] if mine else []
     for scene in mine:
         out += wrap(f"{scene.changes} ({scene.where}): {scene.measured}", width, "   ", "     ")
-        for f in scene.foretold:
+        for f in scene.predictions:
             out += wrap(f"{f.who} predicted {f.said}: {f.result}", width, "     ", "       ")
     return out
 

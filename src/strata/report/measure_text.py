@@ -86,7 +86,7 @@ def measure_text(
     out += summary_lines(s.traces, width)
     for label, text in _both_ends(s, verbose):
         out += line(label, text)
-    for label, text in [] if result is None else _in_force(result):
+    for label, text in [] if result is None else _in_effect(result):
         out += line(label, text)
     if result is not None and (verbose or any(c.kind == THREADS for c in checks)):
         for number, thread in enumerate(result.threads):
@@ -185,7 +185,7 @@ def _thread(t: ThreadResult, seconds: float) -> str:
     return " · ".join(parts)
 
 
-def _in_force(result: EngineResult) -> list[tuple[str, str]]:
+def _in_effect(result: EngineResult) -> list[tuple[str, str]]:
     caching = "" if result.caching is None else _caching(result.caching)
     found = [("caching", caching), ("protocol", smb_words(result.effective)), ("data path", _carrier(result))]
     return [(label, text) for label, text in found if text]

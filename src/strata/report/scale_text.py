@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from strata import units
 from strata.model.estimate import Estimate
+from strata.model.percentiles import SHOWN_PERCENTILES
 from strata.model.scale import Axis, CacheEnd, OpenPoint, ScaleCurve, ScaledTask, ScalePoint, ScaleResult, WhatIf
 from strata.report import figures
 from strata.report.markdown import bullets, escape, gfm
@@ -80,7 +81,7 @@ def point_rows(points: Sequence[ScalePoint], axis: Axis) -> tuple[list[str], lis
         columns.append(("gain", [f"{p.iops.value / first:.2f}×" for p in points]))
     if axis is Axis.BS:
         columns.append(("rate", [NONE if (b := p.bytes_per_second) is None else units.rate(b.value) for p in points]))
-    for name in ("50", "90", "99"):
+    for name in SHOWN_PERCENTILES:
         columns.append((f"p{name}", [_time(p.latency_ns.get(name)) for p in points]))
     # A server that tells no percentiles has means; of reads and writes together each direction has its own.
     told = any(name.startswith("90.") and name.endswith("server") for p in points for name in p.latency_ns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from strata import units
-from strata.model.hardware import Geometry, Health, Interface, Multipath
+from strata.model.hardware import NOT_TIERS, Geometry, Health, Interface, Multipath
 from strata.model.survey import Cpu, Device, Survey
 from strata.report import figures
 
@@ -144,10 +144,9 @@ def load_facts(survey: Survey) -> tuple[str, ...]:
 
 def tier_facts(survey: Survey, every: bool = True) -> tuple[str, ...]:
     """Every cache and tier with its size; not ``every``: those that nothing else names."""
-    said_elsewhere = ("page cache", "device write cache", "md stripe cache")
     found = []
     for tier in survey.tiers:
-        if not every and tier.kind in said_elsewhere:
+        if not every and tier.kind in NOT_TIERS:
             continue
         parts = (
             f"{tier.kind} of {tier.at}", units.size(tier.size) if tier.size is not None else "size unknown",

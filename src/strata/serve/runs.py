@@ -17,7 +17,7 @@ from strata.errors import StrataError, UsageError
 from strata.model.matrix import MatrixResult
 from strata.model.pages import RunsPage
 from strata.model.remembered import RunHead, Wanted
-from strata.model.run import Label, Report, RunStatus
+from strata.model.run import LABEL_MOST, NOTE_MOST, Label, Report, RunStatus
 from strata.model.scale import ScaleResult
 from strata.report import figures, json_, words
 from strata.report.html import frame, live, matrix, page, scale
@@ -91,7 +91,7 @@ class RunPages:
     def edited(self, run_id: str) -> Shown:
         """The form for a run's name and end."""
         (head,) = kept.named_runs([run_id], self._store)
-        html = own_page("edit.html", "", head=head, control=self._control)
+        html = own_page("edit.html", "", head=head, control=self._control, most=(LABEL_MOST, NOTE_MOST))
         return Shown(html, partial(head.model_dump_json, indent=2))
 
     def label(self, run_id: str, name: str, note: str) -> None:
@@ -101,7 +101,7 @@ class RunPages:
         try:
             label = Label(name=name.strip(), note=note.strip())
         except ValidationError as e:
-            why = "a name takes up to 64 characters, a note up to 2000"
+            why = f"a name takes up to {LABEL_MOST} characters, a note up to {NOTE_MOST}"
             raise UsageError("cannot name the run", run_id, why) from e
         kept.label_run(run_id, label, self._store)
 

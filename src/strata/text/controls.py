@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import struct
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""A spreadsheet takes a text that begins with one of these for a formula, which can run programs."""
+
 _OBEYED = (
     "\\x00-\\x1f\\x7f-\\x9f"  # C0, DEL, C1
     "\\xad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb"  # unseen; order of writing

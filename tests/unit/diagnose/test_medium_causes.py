@@ -8,7 +8,7 @@ import pytest
 
 from strata.diagnose import diagnose, own_limits, propose
 from strata.diagnose.case import Case
-from strata.model.analysis import Analysis
+from strata.model.analysis import Analysis, Check
 from strata.model.cause import Cause
 from strata.model.expect import Expect
 from strata.model.experiment import Experiment, Tried
@@ -281,3 +281,67 @@ def test_what_heat_costs_is_not_claimed_without_a_cool_device_to_compare_with(fa
 
 def test_a_hot_device_that_gives_what_it_should_is_not_blamed() -> None:
     assert diagnose(PROMISED, throttled(analysed({}), 1.0, 1.0)).verdict.kind is VerdictKind.MEDIUM
+
+
+def of_one_size(analysis: Analysis, counted: bool = True) -> Analysis:
+    """The same where writes of 128 KiB gave no result within their time, which is said; ``counted``: whether flushes of
+    the device were."""
+    lost = {c.workload.key for c in analysis.cells if c.workload.rw.writes and c.workload.bs > 8192}
+    assert lost
+    cells = []
+    for c in analysis.cells:
+        told = {k: v for k, v in c.counters.items() if counted or "flush" not in k}
+        if c.workload.key not in lost:
+            cells.append(c.model_copy(update={"counters": told}))
+    failed = tuple(
+        Check(
+            kind="errors",
+            layer="file system",
+            workload_key=key,
+            impossible=False,
+            message="2 measurement(s) failed: no I/O completed within 0.5 s",
+        )
+        for key in sorted(lost)
+    )
+    return analysis.model_copy(update={"cells": tuple(cells), "checks": (*analysis.checks, *failed)})
+
+
+def sharing(analysis: Analysis, writes: float, faster: bool) -> Analysis:
+    """At depth 8 a flush makes so many writes durable together, as file systems let them; ``faster``: it takes no
+    longer for them, so that there are more of them."""
+    cells = []
+    for c in analysis.cells:
+        if c.workload.rw.writes and c.workload.outstanding > 1:
+            rate = c.iops.value * (writes if faster else 1)
+            flushes = rate / writes
+            told = {"blockdev_flushes{device=sim0}": flushes, "blockdev_flush_seconds{device=sim0}": 0.95}
+            of = c.iops.model_copy(update={"value": rate, "low": 0.98 * rate, "high": 1.02 * rate})
+            moved = {n: c.counters[n] * rate / c.iops.value for n in c.counters if "writes" in n or "write_bytes" in n}
+            cells.append(c.model_copy(update={"iops": of, "counters": c.counters | moved | told}))
+        else:
+            cells.append(c)
+    return analysis.model_copy(update={"cells": tuple(cells)})
+
+
+def test_a_drain_and_a_flush_of_one_time_are_told_apart_by_the_depth_of_writes_of_one_size() -> None:
+    """At depth 8 several writes share a flush: a drain takes longer for them, a flush of one time does not."""
+    drains = sharing(of_one_size(analysed({"write_cache": 64 << 10, "drain": 1.3e6})), 3.4, faster=False)
+    verdict = diagnose(PROMISED, drains).verdict
+    assert (verdict.layer, verdict.cause) == ("disk", Cause.WRITE_CACHE_FULL) and verdict.confidence < 0.8
+    assert "whatever their depth (8 KiB)" in verdict.explanation
+    flushes = sharing(of_one_size(analysed({"flush": 30e-3})), 3.4, faster=True)
+    assert diagnose(PROMISED, flushes).verdict.cause is Cause.SLOW_FLUSH
+
+
+def test_all_is_not_well_where_writes_are_far_slower_than_reads_and_nothing_tells_why() -> None:
+    unread = of_one_size(analysed({"flush": 30e-3}), counted=False)
+    verdict = diagnose(PROMISED, unread).verdict
+    assert (verdict.kind, verdict.layer) == (VerdictKind.INCONCLUSIVE, "file system")
+    assert "times slower than reads" in verdict.headline and verdict.missing
+
+
+def test_a_medium_is_not_surely_as_expected_where_a_workload_gave_no_result() -> None:
+    whole = said({}).verdict
+    part = diagnose(PROMISED, of_one_size(analysed({}))).verdict
+    assert (part.kind, part.cause) == (whole.kind, whole.cause) == (VerdictKind.MEDIUM, Cause.MEDIUM)
+    assert part.confidence < min(0.8, whole.confidence) and "which gave no result" in " ".join(part.missing)

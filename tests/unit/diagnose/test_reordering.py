@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from strata.diagnose import diagnose, propose
+from strata.diagnose import diagnose, order_wanted, propose
 from strata.model.analysis import Analysis
 from strata.model.experiment import Tried
 from strata.model.finding import Cause, Diagnosis, VerdictKind
@@ -130,6 +130,22 @@ def test_without_a_trace_two_threads_on_the_layer_below_tell_it(times: float, na
     assert ((after.kind, after.cause) == (VerdictKind.LAYER, Cause.REORDERING)) is named, after.headline
     # That the other cause fell is no proof of this one: what is left has predicted no change.
     assert (after.confidence >= 0.8) is named
+
+
+def test_the_order_is_asked_for_where_only_it_would_tell_and_not_once_it_is_known() -> None:
+    stack, analysis = out_of_order()
+    wanted = order_wanted(stack, analysis)
+    assert {layer for layer, _ in wanted} == {"direct", "path"} and len(wanted) <= 4
+    assert all(not (s := analysis.summary(*cell)) or not s.workload.rw.random for cell in wanted)
+    # Nothing but streams is slow, and no rule knows why.
+    scene = SCENES["reordering"]
+    untold = scene.analysis(seed=3, sd=0.01)
+    asked = order_wanted(scene.stack, untold)
+    assert asked and not any("rand" in key for _, key in asked)
+    traced, _ = seen("reordering", late=0.41, times=20)
+    assert order_wanted(scene.stack, traced) == ()
+    for name in ("slow-wire", "slow-service"):
+        assert order_wanted(SCENES[name].stack, SCENES[name].analysis(seed=3, sd=0.01)) == (), name
 
 
 def test_two_threads_may_lose_all_order_and_do_not_refute_it() -> None:

@@ -19,7 +19,7 @@ from strata.model.finding import (
 
 
 def wire_limits(share: str = "share") -> Diagnosis:
-    foretold = tuple(
+    predictions = tuple(
         Prediction(metric="iops", low=low, high=high, unit="IOPS", cause=cause.value, layer=share)
         for cause, low, high in ((Cause.WIRE_BANDWIDTH, 98_000, 118_000), (Cause.IOPS_CAP, 25_000, 31_000))
     )
@@ -28,8 +28,8 @@ def wire_limits(share: str = "share") -> Diagnosis:
         workload=CONFIRM,
         reference="randread-4KiB-qd32",
         changes="a quarter of the block size at the same depth",
-        prediction=foretold[0],
-        predictions=foretold,
+        prediction=predictions[0],
+        predictions=predictions,
         otherwise="with a cap on requests the rate would stay near 28 000 IOPS",
     )
     outcome = Outcome(

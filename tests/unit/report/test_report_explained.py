@@ -31,7 +31,7 @@ def changed(report: Report, confidence: float | None = None, **update: Any) -> R
 
 def test_the_story_says_what_each_cause_had_predicted_and_what_fell() -> None:
     [scene] = scenes(build().diagnosis)
-    assert [(f.cause, f.result) for f in scene.foretold] == [
+    assert [(f.cause, f.result) for f in scene.predictions] == [
         ("wire bandwidth", PredictionResult.AGREED),
         ("a cap on IOPS", PredictionResult.FELL),
     ]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use strata_io::bounds::{BS_MOST, CONNECTIONS_MOST};
+use strata_io::bounds::{BS_MOST, CONNECTIONS_MOST, CONTENT_PERCENT_MOST, THETA_MOST};
 use strata_pattern::{Distribution, Stride};
 use strata_remote::{Scheme, dispatch};
 
@@ -156,8 +156,8 @@ pub fn pattern_problems(w: &Workload) -> Vec<String> {
         }
     }
     if let Some(Order::Zipf { theta }) = w.order {
-        let sound = theta.is_finite() && theta > 0.0 && theta <= 20.0;
-        check(sound, format!("workload.order.theta: {theta} is not in 0 (exclusive) to 20"));
+        let sound = theta.is_finite() && theta > 0.0 && theta <= f64::from(THETA_MOST);
+        check(sound, format!("workload.order.theta: {theta} is not in 0 (exclusive) to {THETA_MOST}"));
     }
     if let Some(Order::Zones { zones }) = &w.order {
         found.extend(zone_problems(zones));
@@ -178,8 +178,10 @@ pub fn pattern_problems(w: &Workload) -> Vec<String> {
     check(!flushes || w.rw.carries(), "workload: fsync and fdatasync follow writes, and there are none");
     if let Some(data) = w.data {
         check(w.rw.carries(), "workload.data: applies to writes, and there are none");
-        let sound = data.compress_percent <= 99 && data.dedupe_percent <= 99;
-        check(sound, "workload.data: compress_percent and dedupe_percent are 0 to 99");
+        let sound = |percent: u8| u32::from(percent) <= CONTENT_PERCENT_MOST;
+        let text =
+            format!("workload.data: compress_percent and dedupe_percent are 0 to {CONTENT_PERCENT_MOST}");
+        check(sound(data.compress_percent) && sound(data.dedupe_percent), &text);
     }
     found
 }

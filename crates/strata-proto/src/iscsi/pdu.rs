@@ -9,6 +9,10 @@ pub(super) const NO_TAG: u32 = u32::MAX;
 
 pub(super) const IMMEDIATE: u8 = 0x40;
 pub(super) const FINAL: u8 = 0x80;
+/// Of a command: the target is to send data, or gets it; and how it is queued.
+pub(super) const READ: u8 = 0x40;
+pub(super) const WRITE: u8 = 0x20;
+pub(super) const SIMPLE: u8 = 1;
 
 pub(super) const NOP_OUT: u8 = 0x00;
 pub(super) const COMMAND: u8 = 0x01;

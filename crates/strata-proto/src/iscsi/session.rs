@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::login::{Agreed, MAX_RECEIVED, framed, login};
 use super::pdu::{
     ASYNC, BHS, Bhs, CDB_AT, CMD_SN_AT, COMMAND, DATA_IN, EXP_STAT_SN_AT, FINAL, IMMEDIATE, ITT_AT,
-    LENGTH_AT, LUN_AT, NO_TAG, NOP_IN, NOP_OUT, RESPONSE, STAT_SN_AT, TTT_AT,
+    LENGTH_AT, LUN_AT, NO_TAG, NOP_IN, NOP_OUT, READ, RESPONSE, SIMPLE, STAT_SN_AT, TTT_AT,
 };
 use super::scsi::{self, Cdb, Sense};
 use super::uri::Uri;
@@ -69,9 +69,8 @@ impl Session {
     }
 
     fn carry(&mut self, cdb: Cdb, most: u32) -> io::Result<(u8, Sense, Vec<u8>)> {
-        const READ: u8 = 0x40;
         const TAG: u32 = 2; // only one is in flight
-        let flags = FINAL | 1 | if most > 0 { READ } else { 0 };
+        let flags = FINAL | SIMPLE | if most > 0 { READ } else { 0 };
         let agreed = &mut self.agreed;
         let ask = Bhs::new(COMMAND, flags)
             .bytes(LUN_AT, &self.uri.what.lun_bytes())

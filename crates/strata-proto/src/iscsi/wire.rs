@@ -8,8 +8,8 @@ use strata_io::{Io, Op};
 use super::login::{Agreed, MAX_RECEIVED};
 use super::pdu::{
     ASYNC, BHS, Bhs, CDB_AT, CMD_SN_AT, COMMAND, DATA_IN, DATA_OUT, DATA_SN_AT, EXP_STAT_SN_AT, FINAL,
-    IMMEDIATE, ITT_AT, LENGTH_AT, LOGOUT, LUN_AT, NO_TAG, NOP_IN, OFFSET_AT, R2T, REJECT, RESIDUAL_AT,
-    RESPONSE, STAT_SN_AT, TTT_AT,
+    IMMEDIATE, ITT_AT, LENGTH_AT, LOGOUT, LUN_AT, NO_TAG, NOP_IN, OFFSET_AT, R2T, READ, REJECT, RESIDUAL_AT,
+    RESPONSE, SIMPLE, STAT_SN_AT, TTT_AT, WRITE,
 };
 use super::scsi;
 use super::session::pong;
@@ -71,9 +71,6 @@ impl Scsi {
     }
 
     fn send(&mut self, ask: &Ask, out: &mut Out<Bhs>) {
-        const READ: u8 = 0x40;
-        const WRITE: u8 = 0x20;
-        const SIMPLE: u8 = 1;
         let direction = match ask.op {
             Op::Read => READ,
             Op::Write => WRITE,

@@ -11,8 +11,8 @@ use crate::nbd::codec::client_handshake::{
 };
 use crate::nbd::codec::{Export, ProtoError, consts};
 
-/// A connection on which options are haggled.
-pub(super) struct Haggle<'a> {
+/// A connection on which options are negotiated.
+pub(super) struct Negotiation<'a> {
     pub(super) uri: &'a Uri,
     pub(super) line: Line,
     pub(super) structured: bool,
@@ -27,7 +27,7 @@ pub(super) enum InfoReply {
     Unsupported,
 }
 
-impl<'a> Haggle<'a> {
+impl<'a> Negotiation<'a> {
     /// Connect and read the greeting, waiting for each answer `patience` and at most 10 s.
     ///
     /// # Errors
@@ -38,9 +38,9 @@ impl<'a> Haggle<'a> {
             None => uri.dial(patience),
         };
         let line = line.map_err(|error| uri.explain("cannot connect", &error))?;
-        let mut haggle = Self { uri, line, structured: false, zeroes: true };
-        haggle.greet().map_err(|error| uri.explain("no NBD greeting", &error))?;
-        Ok(haggle)
+        let mut negotiation = Self { uri, line, structured: false, zeroes: true };
+        negotiation.greet().map_err(|error| uri.explain("no NBD greeting", &error))?;
+        Ok(negotiation)
     }
 
     fn greet(&mut self) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::dial::{Haggle, InfoReply};
+use super::dial::{InfoReply, Negotiation};
 use super::uri::Uri;
 use crate::line::timed;
 use crate::nbd::codec::{Export, consts};
@@ -32,23 +32,23 @@ pub struct Probe {
 pub fn probe(uri: &Uri, rounds: u32, patience: Duration) -> io::Result<Probe> {
     let mut connect_ns = Vec::new();
     for _ in 1..CONNECTS {
-        timed(&mut connect_ns, || Haggle::start(uri, patience))?.abort();
+        timed(&mut connect_ns, || Negotiation::start(uri, patience))?.abort();
     }
-    let mut haggle = timed(&mut connect_ns, || Haggle::start(uri, patience))?;
-    haggle.ask_structured()?;
+    let mut negotiation = timed(&mut connect_ns, || Negotiation::start(uri, patience))?;
+    negotiation.ask_structured()?;
     let mut rtt_ns = Vec::new();
     let mut last = None;
     for _ in 0..rounds.max(1) {
         // An answer that the server does not know it is a round trip as well.
-        last = Some(timed(&mut rtt_ns, || haggle.info(consts::OPT_INFO))?);
+        last = Some(timed(&mut rtt_ns, || negotiation.info(consts::OPT_INFO))?);
     }
     rtt_ns.truncate(rounds as usize);
     let export = match last {
         Some(InfoReply::Export(export)) => {
-            haggle.abort();
+            negotiation.abort();
             export
         }
-        _ => haggle.export_name()?,
+        _ => negotiation.export_name()?,
     };
-    Ok(Probe { export, structured: haggle.structured, connect_ns, rtt_ns })
+    Ok(Probe { export, structured: negotiation.structured, connect_ns, rtt_ns })
 }

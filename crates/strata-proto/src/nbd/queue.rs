@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::dial::Haggle;
+use super::dial::Negotiation;
 use super::uri::Uri;
 use super::wire::Nbd;
 use crate::nbd::codec::{Export, ReplyMachine, consts};
@@ -35,11 +35,11 @@ impl NbdQueue {
         let write_flags = if spec.dsync { consts::CMD_FLAG_FUA } else { 0 };
         let mut wires: Vec<(_, Nbd)> = Vec::new();
         for _ in 0..spec.connections {
-            let mut haggle = Haggle::start(uri, patience)?;
+            let mut negotiation = Negotiation::start(uri, patience)?;
             if uri.what.structured {
-                haggle.ask_structured()?;
+                negotiation.ask_structured()?;
             }
-            let export = haggle.go()?;
+            let export = negotiation.go()?;
             if spec.connections > 1 && !export.has(consts::TX_CAN_MULTI_CONN) {
                 let text = "the server does not promise one coherent disk over several connections \
                             (CAN_MULTI_CONN); use connections=1";
@@ -48,8 +48,8 @@ impl NbdQueue {
             if wires.first().is_some_and(|(_, first)| first.export.size_bytes != export.size_bytes) {
                 return refuse("its size differs between two connections".into());
             }
-            let (structured, machine) = (haggle.structured, ReplyMachine::default());
-            wires.push((haggle.line.into_socket(), Nbd { machine, write_flags, export, structured }));
+            let (structured, machine) = (negotiation.structured, ReplyMachine::default());
+            wires.push((negotiation.line.into_socket(), Nbd { machine, write_flags, export, structured }));
         }
         let export = &wires[0].1.export; // of at least one connection
         if spec.dsync && !export.has(consts::TX_SEND_FUA) {

@@ -13,7 +13,7 @@ use super::calls::{Calls, Deed, SubmittedBy};
 use super::clocks::ClockFigures;
 use super::join::is_second;
 use super::tree::{Kind, Layer, Node, Part, Segment, Tree};
-use super::wire::{Exchange, Untold};
+use super::wire::{Exchange, Omitted};
 
 /// Requests that are kept whole: so many, evenly over the window, and the slowest.
 const KEPT: usize = 256;
@@ -26,7 +26,7 @@ pub struct Known {
     /// Requests that a server made for somebody.
     pub nested: HashSet<usize>,
     /// Exchanges that were not told, by the client.
-    pub untold: HashMap<i32, Untold>,
+    pub omitted: HashMap<i32, Omitted>,
 }
 
 /// What was seen and could not be followed.
@@ -238,7 +238,7 @@ pub fn sum(
 ) -> Waterfall {
     let mut missing = Missing { forgotten: blocks.forgotten, ..Missing::default() };
     let roots = roots(traced, calls, blocks, exchanges, known, &mut missing);
-    let mut tree = Tree::new(calls, blocks, exchanges, traced.people, traced.targets);
+    let mut tree = Tree::new(calls, blocks, exchanges, traced.thread_names, traced.targets);
     let (mut groups, mut order): (Vec<Sums>, Vec<Key>) = (Vec::new(), Vec::new());
     let mut keeper = Keeper::default();
     for (node, tid, (begin, end)) in roots {
@@ -260,7 +260,7 @@ pub fn sum(
             at_ns: begin.saturating_sub(traced.began_ns),
             ns,
             tid,
-            comm: traced.people.name(tid).to_owned(),
+            comm: traced.thread_names.name(tid).to_owned(),
             slow: false,
             segments: segments
                 .iter()
@@ -377,13 +377,13 @@ fn roots(
         clients.insert(exchange.client);
         found.push((Node::Exchange(index), exchange.client, (exchange.asked_ns, exchange.taken_ns)));
     }
-    for (client, untold) in &known.untold {
+    for (client, omitted) in &known.omitted {
         let wanted = if known.ours.is_empty() { clients.contains(client) } else { ours(*client) };
         if wanted {
-            missing.overlapping += untold.overlapping;
-            missing.inconsistent += untold.inconsistent;
-            missing.unmatched += untold.unmatched;
-            missing.under_way += untold.waiting;
+            missing.overlapping += omitted.overlapping;
+            missing.inconsistent += omitted.inconsistent;
+            missing.unmatched += omitted.unmatched;
+            missing.under_way += omitted.waiting;
         }
     }
     let alone = |b: &&super::blocks::Block| {

@@ -92,7 +92,7 @@ pub fn join(first: Saved, second_: Saved, stated: Option<Stated>) -> Result<(Sav
     way.marks.extend(theirs.marks.iter().map(|mark| shifted(mark, &clock)));
     way.marks.sort_by_key(|m| m.at_ns);
     way.messages.merge(std::mem::take(&mut theirs.messages));
-    way.people.join(&theirs.people, second);
+    way.thread_names.join(&theirs.thread_names, second);
     first.source.whole &= other.source.whole;
     Ok((first, clock))
 }

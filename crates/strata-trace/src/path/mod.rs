@@ -2,7 +2,7 @@
 //!
 //! [`calls`] and [`blocks`] put events together, [`wire`] pairs both ends of a connection by the places of their bytes
 //! ([`stream`]) or in turns, [`owners`] finds what belongs to what, [`tree`] divides a request's time among its layers, [`figures`] sums them up. Nothing is guessed: what has no
-//! certain place is counted in [`figures::Missing`]. Pure but for [`people`], which reads names.
+//! certain place is counted in [`figures::Missing`]. Pure but for [`thread_names`], which reads them.
 
 pub mod blocks;
 pub mod calls;
@@ -10,8 +10,8 @@ pub mod clocks;
 pub mod figures;
 pub mod join;
 pub mod owners;
-pub mod people;
 pub mod stream;
+pub mod thread_names;
 pub mod tree;
 pub mod wire;
 
@@ -26,7 +26,7 @@ use blocks::Blocks;
 use calls::Calls;
 use clocks::Clock;
 use figures::Waterfall;
-use people::People;
+use thread_names::ThreadNames;
 
 /// What a waterfall is made of.
 pub struct Traced<'a> {
@@ -39,7 +39,7 @@ pub struct Traced<'a> {
     /// Questions and replies whose headers were read.
     pub messages: &'a Messages,
     /// Who the threads are.
-    pub people: &'a People,
+    pub thread_names: &'a ThreadNames,
     /// A process whose requests are followed, with those of all that it starts; 0: everybody's who reaches the devices.
     pub follow: i32,
     /// When the window began.
@@ -57,7 +57,7 @@ impl<'a> Traced<'a> {
             events: &source.events,
             marks: &way.marks,
             messages: &way.messages,
-            people: &way.people,
+            thread_names: &way.thread_names,
             follow: way.follow,
             began_ns,
             clock: None,
@@ -86,7 +86,7 @@ pub fn waterfall(traced: &Traced<'_>) -> Waterfall {
     let done = |index: usize| Some(blocks.all[index].io.done_ns).filter(|at| *at > 0);
     calls.finish_aio(done);
     let ours = owners::family(&calls.forks, traced.follow);
-    let (mut exchanges, untold) = wire::exchanges(&calls, traced.messages, &ours);
-    let nested = owners::assign(&calls, &blocks, &mut exchanges, traced.people);
-    figures::sum(traced, &calls, &blocks, &exchanges, &figures::Known { ours, nested, untold })
+    let (mut exchanges, omitted) = wire::exchanges(&calls, traced.messages, &ours);
+    let nested = owners::assign(&calls, &blocks, &mut exchanges, traced.thread_names);
+    figures::sum(traced, &calls, &blocks, &exchanges, &figures::Known { ours, nested, omitted })
 }

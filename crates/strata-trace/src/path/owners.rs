@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::blocks::Blocks;
 use super::calls::Calls;
-use super::people::People;
+use super::thread_names::ThreadNames;
 use super::wire::Exchange;
 
 /// Turns of one server that are looked at for one request.
@@ -31,13 +31,13 @@ struct Turns<'a> {
     of: HashMap<i32, Vec<usize>>,
     /// What each process moved over sockets: (when, socket).
     moved: HashMap<i32, Vec<(u64, u64)>>,
-    people: &'a People,
+    thread_names: &'a ThreadNames,
 }
 
 impl Turns<'_> {
     /// The turns that this belongs to: one, none, or several that it cannot be told of.
     fn around(&self, tid: i32, begin_ns: u64, end_ns: u64, exchanges: &[Exchange]) -> Vec<usize> {
-        let group = self.people.group(tid);
+        let group = self.thread_names.group(tid);
         let Some(turns) = self.of.get(&group) else { return Vec::new() };
         let behind = turns.partition_point(|t| exchanges[*t].heard_ns <= begin_ns);
         let near = turns[behind.saturating_sub(LOOK_BACK)..behind].iter().copied();
@@ -63,18 +63,23 @@ impl Turns<'_> {
 
 /// Put requests and exchanges into the turns of servers. The numbers of the requests that are in one.
 #[must_use]
-pub fn assign(calls: &Calls, blocks: &Blocks, exchanges: &mut [Exchange], people: &People) -> HashSet<usize> {
-    let mut turns = Turns { of: HashMap::new(), moved: HashMap::new(), people };
+pub fn assign(
+    calls: &Calls,
+    blocks: &Blocks,
+    exchanges: &mut [Exchange],
+    thread_names: &ThreadNames,
+) -> HashSet<usize> {
+    let mut turns = Turns { of: HashMap::new(), moved: HashMap::new(), thread_names };
     for (index, exchange) in exchanges.iter().enumerate() {
         if let Some((heard, _)) = exchange.server {
-            turns.of.entry(people.group(heard)).or_default().push(index);
+            turns.of.entry(thread_names.group(heard)).or_default().push(index);
         }
     }
     if turns.of.is_empty() {
         return HashSet::new();
     }
     for transfer in &calls.transfers {
-        let group = people.group(transfer.tid);
+        let group = thread_names.group(transfer.tid);
         if turns.of.contains_key(&group) {
             turns.moved.entry(group).or_default().push((transfer.at_ns, transfer.socket));
         }

@@ -11,7 +11,7 @@ use crate::device::TracedDevice;
 
 use super::blocks::Blocks;
 use super::calls::Calls;
-use super::people::People;
+use super::thread_names::ThreadNames;
 use super::wire::Exchange;
 
 /// Things below one request; more are not told apart.
@@ -94,7 +94,7 @@ pub struct Tree<'a> {
     /// Over connections.
     pub exchanges: &'a [Exchange],
     /// Names.
-    pub people: &'a People,
+    pub thread_names: &'a ThreadNames,
     /// The devices.
     pub targets: &'a [TracedDevice],
     /// Layers that were met.
@@ -111,10 +111,10 @@ impl<'a> Tree<'a> {
         calls: &'a Calls,
         blocks: &'a Blocks,
         exchanges: &'a [Exchange],
-        people: &'a People,
+        thread_names: &'a ThreadNames,
         targets: &'a [TracedDevice],
     ) -> Self {
-        Self { calls, blocks, exchanges, people, targets, layers: Vec::new(), index: HashMap::new() }
+        Self { calls, blocks, exchanges, thread_names, targets, layers: Vec::new(), index: HashMap::new() }
     }
 
     /// The segments of a whole request, in time; `None` where something in it may belong to another, or has too many
@@ -212,7 +212,7 @@ impl<'a> Tree<'a> {
             found.retain(|s| s.end_ns > s.begin_ns);
             return Some(found);
         };
-        let of = self.people.name(self.people.group(heard_by)).to_owned();
+        let of = self.thread_names.name(self.thread_names.group(heard_by)).to_owned();
         let requests = exchange.requests.iter().map(|r| {
             let request = &self.calls.requests[*r];
             (request.begin_ns, request.over_ns(), Node::Request(*r))

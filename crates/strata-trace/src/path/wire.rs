@@ -72,7 +72,7 @@ impl Exchange {
 
 /// Why exchanges were not told.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Untold {
+pub struct Omitted {
     /// The next question began before the answer was there.
     pub overlapping: u64,
     /// No arrival was seen, or their times contradict each other.
@@ -101,13 +101,13 @@ pub fn exchanges(
     calls: &Calls,
     messages: &Messages,
     ours: &HashSet<i32>,
-) -> (Vec<Exchange>, HashMap<i32, Untold>) {
+) -> (Vec<Exchange>, HashMap<i32, Omitted>) {
     let ends = ends(calls);
     let by_name: HashMap<(u64, u64), usize> =
         ends.iter().enumerate().filter_map(|(i, end)| Some((end.here?, i))).collect();
-    let (mut found, mut untold) = (Vec::new(), HashMap::new());
-    let mut add = |client: i32, more: Untold| {
-        let told: &mut Untold = untold.entry(client).or_default();
+    let (mut found, mut omitted) = (Vec::new(), HashMap::new());
+    let mut add = |client: i32, more: Omitted| {
+        let told: &mut Omitted = omitted.entry(client).or_default();
         told.overlapping += more.overlapping;
         told.inconsistent += more.inconsistent;
         told.unmatched += more.unmatched;
@@ -147,16 +147,16 @@ pub fn exchanges(
             ask: end,
             answer: other.map(|(_, e)| e),
             found: &mut found,
-            untold: Untold::default(),
+            omitted: Omitted::default(),
             mixed: false,
         };
         let client = turns.walk();
-        let more = turns.untold;
+        let more = turns.omitted;
         if more.overlapping + more.inconsistent > 0 {
             add(client, more);
         }
     }
-    (found, untold)
+    (found, omitted)
 }
 
 /// Whether an end is the one that asks.
@@ -276,19 +276,19 @@ fn tagged<'a>(
     (ask, answer): (&End, Option<&End>),
     pairs: impl Iterator<Item = &'a Tagged>,
     again: (&Again, &Again),
-) -> (Vec<Exchange>, Untold) {
+) -> (Vec<Exchange>, Omitted) {
     let (ask, other) = (Some((calls, ask)), answer.map(|end| (calls, end)));
     let (there, back) = (Stream::new(ask, other, again.0), Stream::new(other, ask, again.1));
-    let (mut found, mut untold) = (Vec::new(), Untold::default());
+    let (mut found, mut omitted) = (Vec::new(), Omitted::default());
     for pair in pairs {
         match exchange_of(calls, pair, &there, &back, answer.is_some()) {
             Some(exchange) if exchange.in_order() => found.push(exchange),
             // The client left without the reply, or had not got to it.
-            _ if back.all_taken() < pair.answered.1 => untold.waiting += 1,
-            _ => untold.inconsistent += 1,
+            _ if back.all_taken() < pair.answered.1 => omitted.waiting += 1,
+            _ => omitted.inconsistent += 1,
         }
     }
-    (found, untold)
+    (found, omitted)
 }
 
 fn exchange_of(calls: &Calls, pair: &Tagged, there: &Stream, back: &Stream, both: bool) -> Option<Exchange> {
@@ -344,7 +344,7 @@ struct Turns<'a> {
     ask: &'a End,
     answer: Option<&'a End>,
     found: &'a mut Vec<Exchange>,
-    untold: Untold,
+    omitted: Omitted,
     /// The other end is elsewhere, and questions overlapped: which reply comes next is not known any more.
     mixed: bool,
 }
@@ -420,7 +420,7 @@ impl Turns<'_> {
         }
         if self.answer.is_some() && (turn.heard > exchange.bytes.0 || turn.taken > exchange.bytes.1) {
             // Bytes of before the window are among them.
-            self.untold.overlapping += turn.asks;
+            self.omitted.overlapping += turn.asks;
             return None;
         }
         Some(turn)
@@ -439,12 +439,12 @@ impl Turns<'_> {
         let overlapping = turn.overlapping || self.several(&turn);
         self.mixed |= overlapping && self.answer.is_none();
         if overlapping || self.mixed {
-            self.untold.overlapping += turn.asks;
+            self.omitted.overlapping += turn.asks;
             return;
         }
         let mut exchange = turn.exchange;
         let Some(returned) = last_until(&self.ask.arrivals, exchange.taken_ns) else {
-            self.untold.inconsistent += 1;
+            self.omitted.inconsistent += 1;
             return;
         };
         exchange.returned_ns = returned;
@@ -460,7 +460,7 @@ impl Turns<'_> {
         if exchange.in_order() && (self.answer.is_none() || exchange.server.is_some()) {
             self.found.push(exchange);
         } else {
-            self.untold.inconsistent += 1;
+            self.omitted.inconsistent += 1;
         }
     }
 }

@@ -75,8 +75,8 @@ def pace(requests: Requests) -> Pace | None:
 
 def _waited(issued: NDArray[np.float64], ends: NDArray[np.float64]) -> bool:
     """Whether more than one was under way nearly all the time."""
-    flying = np.searchsorted(issued, ends, side="left") - np.arange(1, ends.size + 1)
-    return float(np.mean(flying >= 1)) >= WAITS
+    in_flight = np.searchsorted(issued, ends, side="left") - np.arange(1, ends.size + 1)
+    return float(np.mean(in_flight >= 1)) >= WAITS
 
 
 def _lag(ends: NDArray[np.float64]) -> tuple[int, float, float] | None:

@@ -46,6 +46,7 @@ from strata.engine import (
     run_cell,
 )
 from strata.engine.cell import Prepared
+from strata.engine.clients.client import LEASE_S
 from strata.errors import RunFailed, SafetyRefusal
 from strata.fleet.node import MESSAGE_MOST, here, tell
 from strata.host import testfile
@@ -64,8 +65,6 @@ from strata.probes.issuers import Issuers
 from strata.probes.processes import Processes
 from strata.probes.trace import check as check_trace
 
-LEASE_S = 5.0
-"""A load that this process does not look at for so long stops by itself."""
 LOOK_S, MISSED_MOST, TELL_S, END_S = 0.1, 15, 0.25, 20.0
 """How often `hold` looks whether anybody waits, at how many looks in a row its scheduler may be missing, how often a
 measurement tells of itself, and how long it may take to end: what is in flight at a server that does not answer is

@@ -119,6 +119,18 @@ def _untraced(pair: Pair) -> Opinion:
     )
 
 
+def to_trace(pair: Pair) -> tuple[Point, ...]:
+    """The workloads whose order at the device, here and below, would tell; the one that lost most first."""
+    slow = pair.view.affected
+    told = judge_pair(pair) if slow else None
+    if told is None or told.holds is not None:
+        return ()
+    streams = [p for p in slow if p.key in told.cells]
+    if not told.cells and not any(p.workload.rw.random for p in slow):
+        streams = list(slow)
+    return tuple(sorted(streams, key=lambda p: -p.loss))
+
+
 def excess(pair: Pair, point: Point) -> float | None:
     """How much more a sequential cell loses (−ln) than the random one of its direction, size and depth; None where it
     is not clearly more, or the layer below does not care about the order."""

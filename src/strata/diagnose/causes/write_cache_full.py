@@ -8,11 +8,12 @@ Why it matters
     in the short one.
 Evidence it needs
     One of two. A cliff: within single measurements the write rate drops once and stays low, in half of the rounds. Or
-    the drain itself: durable writes move the same bytes per second whatever their size, fewer than reads of that size,
-    and the flush after them takes the larger part of their time.
+    the drain itself: durable writes move the same bytes per second whatever their size (of one size, whatever the depth
+    at which several share a flush), fewer than reads of that size, and the flush after them takes the larger part of
+    their time.
 What rules it out
-    Reads that move no more bytes (then it is a cap, or the medium); a flush that takes the same time for all sizes; a
-    drop to more than half in a single round.
+    Reads that move no more bytes (then it is a cap, or the medium); a flush that takes the same time for all sizes or
+    for all that share it; a drop to more than half in a single round.
 What to do next
     Size the cache for the burst, or pace the writes at the drain rate; for a figure of the medium, write until the
     rate is steady (``--precondition``).
@@ -118,12 +119,13 @@ def _drain(station: Station) -> tuple[float, tuple[Flushed, ...], CellSummary] |
 
 def _draining(case: Case, station: Station, rate: float, cells: tuple[Flushed, ...], read: CellSummary) -> Opinion:
     layer = flushing.lowest(case, station, cells[0].device)
-    sizes = units.span(units.size(round(min(f.size for f in cells))), units.size(round(max(f.size for f in cells))))
+    one, *more = (units.size(round(s)) for s in sorted({f.size for f in cells}))
+    sizes, whatever = (units.span(one, more[-1]), "size") if more else (one, "depth")
     slow = [f for f in cells if f.share >= LEAST_SHARE]
     return Opinion(
         title=f"writes go as fast as {layer} drains: {units.rate(rate)}",
-        explanation=f"Durable writes move {units.rate(rate)} whatever their size ({sizes}), and they wait for the "
-        "flush: a cache in front of the medium drains at that rate.",
+        explanation=f"Durable writes move {units.rate(rate)} whatever their {whatever} ({sizes}), and they wait for "
+        "the flush: a cache in front of the medium drains at that rate.",
         next_step=NEXT_STEP,
         cells=frozenset(f.cell.workload.key for f in slow),
         strength=0.8,

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.discover.notices.say import info, warn
+from strata.model.hardware import NOT_TIERS
 from strata.model.survey import Notice, Survey
 
-_NOT_TIERS = ("page cache", "device write cache", "md stripe cache")
-"""The first has a notice of its own, the second has no size that could be read, the last is small."""
 FRAGMENT = units.MIB
 """Below this mean size of a fragment, an I/O of 128 KiB in eight meets a boundary."""
 FRAGMENTS = 16
@@ -19,7 +18,7 @@ FREE_SHARE = 0.5
 def tiers(survey: Survey) -> Iterator[Notice]:
     """A tier is fast until it is full, then the medium behind it shows."""
     for tier in survey.tiers:
-        if tier.kind in _NOT_TIERS:
+        if tier.kind in NOT_TIERS:
             continue
         size = units.size(tier.size) if tier.size else "of unknown size"
         beyond = f"--size {-(-2 * tier.size // units.GIB)}g" if tier.size else "--size with more than its size"

@@ -23,7 +23,7 @@ from strata.model.rw import Rw
 LOOK_MOST_S = 0.5
 """How seldom a client looks at its run at least; twice in an interval, and not more often than any run is looked at."""
 LEASE_S = 5.0
-"""A client that hears nothing of who started it stops so long after."""
+"""A load that its starter does not look at for so long stops by itself: a client, and one that is driven from afar."""
 
 
 def measure_client(

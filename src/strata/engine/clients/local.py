@@ -16,7 +16,7 @@ from typing import Any
 
 from strata import units
 from strata.engine.clients import child as spoken
-from strata.engine.clients.gather import Gatherer, whole_of
+from strata.engine.clients.collector import ClientCollector, whole_of
 from strata.engine.clients.words import client_words
 from strata.engine.port import OnInterval, Request
 from strata.errors import RunFailed
@@ -126,7 +126,7 @@ def run_clients(
     told = client_words(request)
     handed = sorted({p.endpoint.fd for p in request.pieces if p.endpoint.fd is not None})
     with _started(told, handed) as clients:
-        gatherer = Gatherer({c.number: c.node for c in clients})
+        collector = ClientCollector({c.number: c.node for c in clients})
         _begin(clients, told, where)
         start_ns = told[0]["start_at_ns"]
         asked, beat_s = False, time.monotonic()
@@ -135,13 +135,13 @@ def run_clients(
             for one in running:
                 if one.answers in ready:
                     for answer in one.hear():
-                        _take(one, answer, gatherer)
+                        _take(one, answer, collector)
                 if not one.over and time.monotonic() - one.heard_s > SILENT_S:
                     one.lost = f"nothing was heard of it for {SILENT_S:g} s"
                     one.stop()
                 if one.over:
-                    gatherer.end(one.number, one.lost)
-            for row in gatherer.rows():
+                    collector.end(one.number, one.lost)
+            for row in collector.rows():
                 if on_interval is not None:
                     on_interval(row)
             if time.monotonic() - beat_s >= spoken.BEAT_S:
@@ -151,7 +151,7 @@ def run_clients(
                 asked = True
                 _tell(clients, spoken.STOP)
         ramp_ns = round(request.timing.ramp_s * units.NS_PER_S)
-        return _together(clients, gatherer, start_ns + ramp_ns, where)
+        return _together(clients, collector, start_ns + ramp_ns, where)
 
 
 @contextmanager
@@ -192,9 +192,9 @@ def _tell(clients: Sequence[LocalClient], what: bytes) -> None:
             one.tell(what)
 
 
-def _take(one: LocalClient, answer: dict[str, Any], gatherer: Gatherer) -> None:
+def _take(one: LocalClient, answer: dict[str, Any], collector: ClientCollector) -> None:
     if "interval" in answer:
-        gatherer.add(one.number, Interval.model_validate(answer["interval"]))
+        collector.add(one.number, Interval.model_validate(answer["interval"]))
     elif "result" in answer:
         one.result = EngineResult.model_validate(answer["result"])
     elif "error" in answer:
@@ -203,12 +203,12 @@ def _take(one: LocalClient, answer: dict[str, Any], gatherer: Gatherer) -> None:
         one.lost = one.how_it_ended()
 
 
-def _together(clients: Sequence[LocalClient], gatherer: Gatherer, from_ns: int, where: str) -> EngineResult:
+def _together(clients: Sequence[LocalClient], collector: ClientCollector, from_ns: int, where: str) -> EngineResult:
     done = [ClientResult(client=c.number, node=c.node, result=c.result) for c in clients if c.result is not None]
     lost = [
         LostClient(
             client=c.number, node=c.node, why=c.lost, measured_from_ns=from_ns,
-            intervals=tuple(gatherer.heard[c.number]),
+            intervals=tuple(collector.heard[c.number]),
         )
         for c in clients if c.lost is not None
     ]  # fmt: skip

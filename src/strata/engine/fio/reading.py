@@ -16,9 +16,9 @@ from strata.engine.port import Request
 from strata.model import histogram
 from strata.model.endpoint import EndpointKind
 from strata.model.result import Direction, EngineResult, ErrorCount, Interval, IntervalDirection, ThreadResult
+from strata.units import NS_PER_MS
 
 DIRECTIONS = ("read", "write")
-NS_PER_MS = 1_000_000
 
 
 @dataclass

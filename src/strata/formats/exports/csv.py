@@ -9,8 +9,6 @@ from strata.formats.exports.sheet import Field, Sheet
 from strata.text import controls
 
 NAME, TITLE, TABULAR = "csv", "comma-separated values, the units in the headings", True
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet takes a text that begins with one of these for a formula, which can run programs."""
 
 
 def write(sheet: Sheet) -> str:
@@ -28,4 +26,4 @@ def plain(field: Field) -> Field:
     if not isinstance(field, str):
         return field
     # The library does not quote a carriage return by itself, which others take for the end of a row.
-    return ("'" if field.startswith(_FORMULA) else "") + controls.line(field)
+    return ("'" if field.startswith(controls.FORMULA) else "") + controls.line(field)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from strata.formats.exports.sheet import Field, Sheet, bounds, columns, interval
 from strata.formats.exports.tables import utc
+from strata.model.percentiles import SHOWN_PERCENTILES
 from strata.model.scale import ScaleResult
 
 COLUMNS = columns(
@@ -45,7 +46,7 @@ def _rows(found: ScaleResult) -> Iterator[tuple[Field, ...]]:
     head = (found.run, utc(found.created_unix_ns), found.environment.get("hostname"), found.where)
     for p in found.points:
         w, busy = p.workload, p.busy[0] if p.busy else None
-        times = [e.value if (e := p.latency_ns.get(name)) is not None else None for name in ("50", "90", "99")]
+        times = [e.value if (e := p.latency_ns.get(name)) is not None else None for name in SHOWN_PERCENTILES]
         yield (
             *head,
             p.layer,

@@ -20,6 +20,8 @@ UNITS = {
     "fd/s": "files/s", "rrqm": "%", "wrqm": "%", "drqm": "%", "util": "%", "util-percent": "%",
 }  # fmt: skip
 """Of disks, and of shares (cifsiostat). ``kB`` and ``MB`` are 2^10 and 2^20 bytes to sysstat."""
+HEAD = re.compile(r"^Linux (\S+) \(([^)]{0,256})\)\s+(\S+)")
+"""The first line: kernel, host and date."""
 _NUMBER = re.compile(r"-?\d{1,15}(?:[.,]\d{1,9})?")
 
 

@@ -11,14 +11,13 @@ import re
 from datetime import UTC, datetime
 
 from strata.formats.results._counters import Sampled
-from strata.formats.results._sysstat import date_of, moment_of, ns_of, unit_of, value_of
+from strata.formats.results._sysstat import HEAD, date_of, moment_of, ns_of, unit_of, value_of
 from strata.formats.results.source import Misread, Source, begins
 from strata.model.imported import Imported
 from strata.units import NS_PER_S
 
 NAME, TITLE, ORDER = "iostat-text", "iostat's text", 110
 
-_HEAD = re.compile(r"^Linux (\S+) \(([^)]{0,256})\)\s+(\S+)")
 _DEVICES = re.compile(r"^(?:Device|Filesystem)(?::|\s)")
 REPORTS_MOST = 1_000_000
 
@@ -45,7 +44,7 @@ def reports(source: Source, tool: str) -> Imported:
         said = line.strip()
         if not said:
             columns, cpu = [], []
-        elif (head := _HEAD.match(line)) is not None:
+        elif (head := HEAD.match(line)) is not None:
             system, host, day = f"Linux {head[1]}"[:100], head[2], date_of(head[3])
         elif (moment := moment_of(said)) is not None:
             at, timed = moment, True

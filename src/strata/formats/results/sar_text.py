@@ -11,13 +11,12 @@ import re
 from datetime import datetime, timedelta
 
 from strata.formats.results._counters import Sampled
-from strata.formats.results._sysstat import date_of, moment_of, ns_of, time_of, unit_of, value_of
+from strata.formats.results._sysstat import HEAD, date_of, moment_of, ns_of, time_of, unit_of, value_of
 from strata.formats.results.source import Misread, Source, begins, row_of
 from strata.model.imported import Imported
 
 NAME, TITLE, ORDER = "sar-text", "disks in sar's text (sar -d) and sadf's lines (sadf -d)", 120
 
-_HEAD = re.compile(r"^Linux (\S+) \(([^)]{0,256})\)\s+(\S+)")
 _LINE = re.compile(r"^(\d\d:\d\d:\d\d(?: [AP]M)?)\s+(\S+)\s+(.*)$")
 
 
@@ -39,7 +38,7 @@ def _text(source: Source) -> Imported:
     before = timedelta(0)
     columns: list[str] = []
     for n, line in enumerate(source.lines(), 1):
-        if (head := _HEAD.match(line)) is not None:
+        if (head := HEAD.match(line)) is not None:
             system, host, day = f"Linux {head[1]}"[:100], head[2][:256], date_of(head[3])
             before = timedelta(0)
         elif (found := _LINE.match(line)) is not None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from strata.model.clients.merge import clients_of, merged, pooled
-from strata.model.clients.outliers import FALSE_ALARM, outliers
+from strata.model.clients.outliers import outliers
 from strata.model.clients.overlap import EDGE
 from strata.model.clients.values import Clients, Done, Evenness, OneClient, Outlier, Skew, Together
+from strata.model.peers import FALSE_ALARM
 
 __all__ = [
     "EDGE",

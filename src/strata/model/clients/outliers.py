@@ -16,14 +16,8 @@ from collections.abc import Sequence
 from statistics import median
 
 from strata.model.clients.values import OneClient, Outlier
+from strata.model.peers import FINEST, LEAST, RELEVANT, TO_SIGMA
 
-FALSE_ALARM = 0.01
-"""Share of healthy fleets in which any client is named."""
-LEAST = 5
-RELEVANT = 0.1
-_TO_SIGMA = 1.4826
-_FINEST = 0.005
-"""Least scale, as a share: clients that are equal to the last digit have no scatter to be measured by."""
 _LINES = (
     (5, 26.8), (6, 12.9), (7, 13.7), (8, 9.8), (9, 10.1), (10, 8.2), (12, 7.3), (14, 6.8), (16, 6.4), (20, 5.8),
     (24, 5.5), (32, 5.2), (48, 4.8), (64, 4.7), (128, 4.5), (256, 4.5), (512, 4.6), (1024, 4.7),
@@ -58,7 +52,7 @@ def _of(of: str, values: Sequence[tuple[OneClient, float]]) -> list[Outlier]:
     if not enough(len(values)) or middle <= 0:
         return []
     away = [math.log(value / middle) if value > 0 else -math.inf for _, value in values]
-    scale = max(_TO_SIGMA * median(abs(x) for x in away), _FINEST)
+    scale = max(TO_SIGMA * median(abs(x) for x in away), FINEST)
     beyond = line(len(values))
     return [
         Outlier(client=one.client, node=one.node, of=of, value=value, median=middle, score=max(-1e3, x / scale))

@@ -19,28 +19,28 @@ Blind to requests held back above the block layer (a cgroup's throttle, a file s
 
 from __future__ import annotations
 
-from strata.host.block import BASE
+from strata.host.block import BASE, SECTOR
 from strata.model.counters import blockdev
 from strata.probes.port import ProbeScope, TableProbe, Told
 
-_SECTOR, _MS, _WRAP = 512, 1e-3, 1 << 32
+_MS, _WRAP = 1e-3, 1 << 32
 
 # (counter, factor) in the order of the line
 _FIELDS = (
     (blockdev.READS, 1),
     (blockdev.READ_MERGES, 1),
-    (blockdev.READ_BYTES, _SECTOR),
+    (blockdev.READ_BYTES, SECTOR),
     (blockdev.READ_SECONDS, _MS),
     (blockdev.WRITES, 1),
     (blockdev.WRITE_MERGES, 1),
-    (blockdev.WRITE_BYTES, _SECTOR),
+    (blockdev.WRITE_BYTES, SECTOR),
     (blockdev.WRITE_SECONDS, _MS),
     (blockdev.IN_FLIGHT, 1),
     (blockdev.IO_SECONDS, _MS),
     (blockdev.WEIGHTED_SECONDS, _MS),
     (blockdev.DISCARDS, 1),
     (blockdev.DISCARD_MERGES, 1),
-    (blockdev.DISCARD_BYTES, _SECTOR),
+    (blockdev.DISCARD_BYTES, SECTOR),
     (blockdev.DISCARD_SECONDS, _MS),
     (blockdev.FLUSHES, 1),
     (blockdev.FLUSH_SECONDS, _MS),

@@ -13,11 +13,11 @@ Blind to weights and policies: it shows what each carried, and an even share is 
 
 from __future__ import annotations
 
-from strata.host.block import BASE, btrfs, slaves
+from strata.host.block import BASE, SECTOR, btrfs, slaves
 from strata.model.counters import members as counted
 from strata.probes.port import ProbeScope, TableProbe, Told
 
-_MS, _SECTOR, _WRAP = 1e-3, 512, 1 << 32
+_MS, _WRAP = 1e-3, 1 << 32
 
 
 class MembersProbe(TableProbe):
@@ -43,8 +43,8 @@ class MembersProbe(TableProbe):
         for of, file in self._stats.items():
             line = file.read().split()
             if len(line) >= 11:
-                found[counted.READ_BYTES, of] = int(line[2]) * _SECTOR
-                found[counted.WRITE_BYTES, of] = int(line[6]) * _SECTOR
+                found[counted.READ_BYTES, of] = int(line[2]) * SECTOR
+                found[counted.WRITE_BYTES, of] = int(line[6]) * SECTOR
                 found[counted.SECONDS, of] = (int(line[3]) + int(line[7])) * _MS
         # SCSI says "running", NVMe "live".
         states = {of: text for of, file in self._states.items() if (text := file.read().strip())}

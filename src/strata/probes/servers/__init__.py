@@ -29,10 +29,10 @@ from dataclasses import dataclass, field
 
 from strata.model.counters import servers
 from strata.probes.port import Column, PersistentFile, Probe, ProbeScope
-from strata.probes.processes import Processes, group_members_file
+from strata.probes.processes import TICK_S, Processes, group_members_file
 from strata.probes.servers.account import Account, Key
 from strata.probes.servers.find import listeners
-from strata.probes.servers.spent import TICK_S, Spent, spent_of
+from strata.probes.servers.spent import Spent, spent_of
 
 OF_NODE = True
 

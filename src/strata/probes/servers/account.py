@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from strata.probes.servers.spent import TICK_S, Spent
+from strata.probes.processes import TICK_S
+from strata.probes.servers.spent import Spent
 from strata.units import NS_PER_S
 
 Key = tuple[int, int]

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from strata.host.proc import Sys
-from strata.probes.processes import fields_of, names_in
+from strata.probes.processes import TICK_S, fields_of, names_in
 
-TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 

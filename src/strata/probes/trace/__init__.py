@@ -54,7 +54,7 @@ TRACE_MOST = units.GIB
 """Bytes of a trace that is read: the longest window that can be saved, or seven million lines of blkparse."""
 HINT = "give a file of strata trace --save, or the output of blkparse"
 TWO_HINT = "start both traces before the client connects, with strata trace --waterfall --save on both machines"
-_MAGIC = b"strata-trace 1\n"
+MAGIC = b"strata-trace 1\n"
 _BEGIN_BYTES = 4096
 _HEAD_MOST = 8 * units.MIB
 """Bytes of a saved trace's description: the names of 65 536 threads and the devices."""
@@ -211,15 +211,15 @@ def read_trace(
 def _check_head(fd: int, path: Path) -> None:
     """Of a saved trace the description, before it is parsed: its values take many times the bytes they stand in."""
     begin = os.pread(fd, _BEGIN_BYTES, 0)
-    if not begin.startswith(_MAGIC):
+    if not begin.startswith(MAGIC):
         if b"\0" in begin:
             raise UsageError("cannot read the trace", str(path), "it is neither a saved trace nor text", HINT)
         return
-    length = int.from_bytes(begin[len(_MAGIC) : len(_MAGIC) + 4], "little")
+    length = int.from_bytes(begin[len(MAGIC) : len(MAGIC) + 4], "little")
     if length > _HEAD_MOST:
         why = f"its description is longer than the limit of {units.size(_HEAD_MOST)}"
         raise UsageError("cannot read the trace", str(path), why, HINT)
-    head = os.pread(fd, length, len(_MAGIC) + 4)
+    head = os.pread(fd, length, len(MAGIC) + 4)
     try:
         parsing.json_of(head.decode("utf-8"))
     except ValueError as e:

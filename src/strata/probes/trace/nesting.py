@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from strata.host import block, fragments
-from strata.host.block import BASE
+from strata.host.block import BASE, SECTOR
 from strata.host.proc import Sys
 from strata.model.trace import TraceTarget
 
 Extents = tuple[tuple[int, int, int], ...]
 """(sector of the upper device, sector of the lower disk, how many)."""
-_SECTOR = 512
 MOST = 65_536
 """A file in more pieces is matched by time and length alone."""
 
@@ -34,6 +33,6 @@ def extents_of(lower: TraceTarget, sys: Sys | None = None) -> Extents:
         # What lies before the device's first byte is not its.
         skip = max(0, offset - logical)
         if skip < length:
-            sector = (logical + skip - offset) // _SECTOR
-            found.append((sector, first + (physical + skip) // _SECTOR, (length - skip) // _SECTOR))
+            sector = (logical + skip - offset) // SECTOR
+            found.append((sector, first + (physical + skip) // SECTOR, (length - skip) // SECTOR))
     return tuple(found)

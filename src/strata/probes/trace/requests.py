@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_MAGIC = b"strata-trace 1\n"
+from strata.host.block import SECTOR
+from strata.probes.trace import MAGIC
+
 _RECORD = np.dtype([
     ("at_ns", "<u8"), ("sector", "<u8"), ("other", "<u8"), ("dev", "<u4"), ("sectors", "<u4"), ("pid", "<i4"),
     ("error", "<i2"), ("comm", "<u2"), ("kind", "u1"), ("op", "u1"), ("bits", "u1"), ("pad", "u1"),
 ])  # fmt: skip
 _QUEUE, _ISSUE, _COMPLETE, _BIO_COMPLETE = 0, 5, 7, 9
 _READ, _WRITE = 0, 1
-SECTOR = 512
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def requests_of(path: Path, dev: int, *, entrance: int | None = None, by_bio: bo
 
 def _read(path: Path) -> tuple[dict[str, Any], NDArray[Any]]:
     content = path.read_bytes()
-    at = len(_MAGIC)
+    at = len(MAGIC)
     length = int.from_bytes(content[at : at + 4], "little")
     head = json.loads(content[at + 4 : at + 4 + length])
     return head, np.frombuffer(content, _RECORD, count=head["events"], offset=at + 4 + length)

@@ -21,7 +21,7 @@ from strata import units
 from strata.model.estimate import Estimate
 from strata.report import answer, ends_text, figures, goals, ladder, words
 from strata.report.html.charts import svg
-from strata.text.controls import lines
+from strata.text.controls import FORMULA, lines
 
 FOLDED = 16
 """A list of contents that is longer stands folded."""
@@ -96,7 +96,6 @@ def heat(ratio: float) -> str:
 
 
 Cell = str | int | float | None
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def text_of(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
@@ -124,4 +123,4 @@ def value_of(estimate: Estimate | None) -> float | None:
 
 def _field(value: Cell) -> Cell:
     # A name from outside must stay a name in a spreadsheet: these begin a formula there.
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from strata.model.analysis import UNSTEADY, CellSummary
 from strata.model.finding import VerdictKind
 from strata.model.groups import grouped
+from strata.model.percentiles import SHOWN_PERCENTILES
 from strata.model.run import Report
 from strata.report import answer, clients_text, experiments, figures, ladder, survey_facts, words
 from strata.report.check_lines import check_lines, told
@@ -177,7 +178,6 @@ def banners(report: Report) -> list[tuple[str, str]]:
     return said
 
 
-SHOWN_PERCENTILES = ("50", "90", "99")
 SHOWN = 12
 """Notes beyond that repeat themselves."""
 

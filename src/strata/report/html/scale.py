@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from strata.model.percentiles import SHOWN_PERCENTILES
 from strata.model.scale import OpenPoint, ScalePoint, ScaleResult, WhatIf
 from strata.report import scale_text
 from strata.report.html import frame
@@ -70,7 +71,7 @@ def csv_of(result: ScaleResult) -> str:
 
 
 def _figures(p: ScalePoint, axis: str) -> list[Cell]:
-    times = [e.value if (e := p.latency_ns.get(name)) is not None else None for name in ("50", "90", "99")]
+    times = [e.value if (e := p.latency_ns.get(name)) is not None else None for name in SHOWN_PERCENTILES]
     busy = p.busy[0] if p.busy else None
     return [
         p.layer, axis, p.value, p.outstanding, *ends(p.iops), *ends(p.bytes_per_second),

@@ -99,11 +99,11 @@ def _interleaved(slow: NDArray[np.bool_]) -> bool:
 def _overtaken(issued: NDArray[np.float64], took: NDArray[np.float64], slow: NDArray[np.bool_]) -> float:
     """Of what is in flight, how much overtakes a slow request, in the median."""
     ends = issued + took
-    flying = np.searchsorted(issued, ends, side="right") - np.arange(1, ends.size + 1)
+    in_flight = np.searchsorted(issued, ends, side="right") - np.arange(1, ends.size + 1)
     inside = np.flatnonzero(slow & (ends < issued[-1]))
     if not inside.size:
         return 0.0
-    by = np.array([float(np.mean(ends[i + 1 : i + 1 + max(1, flying[i])] < ends[i])) for i in inside])
+    by = np.array([float(np.mean(ends[i + 1 : i + 1 + max(1, in_flight[i])] < ends[i])) for i in inside])
     return float(np.median(by))
 
 

@@ -15,7 +15,7 @@ LATE = 2
 """Intervals that the others are waited for: then the sum is told without those that are late."""
 
 
-class Gatherer:
+class ClientCollector:
     """Intervals by client. Whole rows are given out once all clients that are still there have delivered theirs."""
 
     def __init__(self, nodes: dict[int, str]) -> None:

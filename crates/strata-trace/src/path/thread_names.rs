@@ -14,7 +14,7 @@ const LOOKS: u8 = 8;
 /// Threads that were met.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct People {
+pub struct ThreadNames {
     known: HashMap<i32, Person>,
 }
 
@@ -28,7 +28,7 @@ struct Person {
     next: u64,
 }
 
-impl People {
+impl ThreadNames {
     /// Look up in `/proc` who a thread is, while it is there. `round`: which time the buffers are read.
     pub fn meet(&mut self, tid: i32, round: u64) {
         let room = self.known.len() < MOST;
