@@ -161,6 +161,8 @@ struct Buffers {
     foreign: u64,
     /// What the pages told of it.
     losses: Losses,
+    /// How far our monotonic clock is ahead of the kernel's, by which events are told.
+    ahead_ns: i64,
 }
 
 /// What is missing: as the kernel counts it, as the pages told it, and whether some was left for being too much.
@@ -213,6 +215,7 @@ impl Buffers {
             pages: 0,
             foreign: 0,
             losses: Losses::default(),
+            ahead_ns: ahead_of_the_kernel(),
         })
     }
 
@@ -324,11 +327,23 @@ impl Buffers {
     }
 
     fn keep(&mut self, length: usize) {
-        let Self { layout, decoder, mark_decoder, events, marks, thread_names, page, foreign, round, .. } =
-            self;
+        let Self {
+            layout,
+            decoder,
+            mark_decoder,
+            events,
+            marks,
+            thread_names,
+            page,
+            foreign,
+            round,
+            ahead_ns,
+            ..
+        } = self;
         // What this thread did before its filter held is no part of what is looked at.
         let own = own_thread();
         let read = layout.records(&page[..length], |at_ns, record| {
+            let at_ns = at_ns.saturating_add_signed(*ahead_ns);
             if let Some(event) = decoder.decode(at_ns, record) {
                 events.push(event);
             } else if let Some(mark) = mark_decoder.as_ref().and_then(|m| m.decode(at_ns, record)) {
@@ -368,6 +383,30 @@ impl Buffers {
     }
 }
 
+/// In a time namespace the monotonic clock of a process is ahead of the one by which the kernel stamps its events.
+///
+/// The file tells of the namespace that children get; a process that has not entered that one itself is in none of its own.
+fn ahead_of_the_kernel() -> i64 {
+    let of = |name: &str| fs::read_link(Path::new("/proc/self/ns").join(name)).ok();
+    let inside = of("time").is_some_and(|own| of("time_for_children").is_some_and(|theirs| own == theirs));
+    let told = if inside {
+        fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default()
+    } else {
+        String::new()
+    };
+    monotonic_of(&told)
+}
+
+/// `monotonic SECONDS NANOSECONDS`, of which the latter are never below zero; 0 where it is not there.
+fn monotonic_of(offsets: &str) -> i64 {
+    let line = offsets.lines().find_map(|line| line.trim_start().strip_prefix("monotonic"));
+    let mut words = line.unwrap_or_default().split_whitespace().map(str::parse::<i64>);
+    match (words.next(), words.next()) {
+        (Some(Ok(seconds)), Some(Ok(ns))) => seconds.saturating_mul(1_000_000_000).saturating_add(ns),
+        _ => 0,
+    }
+}
+
 /// Every read of a buffer would be two events in it, for the next one to read.
 fn not_ourselves(job: &RecordSpec) -> io::Result<()> {
     for name in job.marks.iter().filter(|name| name.ends_with("_read")) {
@@ -387,4 +426,21 @@ pub(crate) fn clock(which: libc::clockid_t) -> u64 {
     // SAFETY: writes one timespec to a valid address; both clocks always exist.
     unsafe { libc::clock_gettime(which, &raw mut t) };
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::monotonic_of;
+
+    #[test]
+    fn the_offset_of_a_time_namespace_is_read_and_nothing_else_is_one() {
+        assert_eq!(
+            monotonic_of("monotonic       3600         5\nboottime           0         0\n"),
+            3_600_000_000_005
+        );
+        assert_eq!(monotonic_of("monotonic         -2 500000000\n"), -1_500_000_000);
+        for other in ["", "monotonic", "monotonic x 0", "boottime 3 0\n"] {
+            assert_eq!(monotonic_of(other), 0, "{other}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 from strata import units
 from strata.app.beside import beside
 from strata.app.signals import stop_on_signals
-from strata.app.stacks import elsewhere, local_paths, read_stack
+from strata.app.stacks import asked_of, elsewhere, local_paths, no_nodes, read_stack
 from strata.app.where import local, missing
 from strata.discover.chain import chain, chain_of_device, mount_under
 from strata.engine import Engine, Request, Timing, prepare_cell, run_cell
@@ -44,6 +44,7 @@ from strata.probes.trace import (
 
 DEFAULT_S = 5.0
 LONGEST_S = 24 * 3600.0
+EVENTS_LEAST, EVENTS_MOST = 1000, 20_000_000
 NO_DEVICE = Path("-")
 """Stands for no device: only connections are followed."""
 _LOOK_S = 0.1
@@ -108,17 +109,23 @@ def trace(
     save: Path | None = None,
     command: Sequence[str] = (),
     waterfall: bool = False,
+    nodes: str | None = None,
 ) -> TraceResult:
     """Record for ``seconds`` (5), or as long as ``command`` runs, and at most ``max_events``.
 
     With ``waterfall`` also the path of each request: those of ``command``, without one all that reach the devices. A
-    client of other machines may have no device: ``-`` then.
+    client of other machines may have no device: ``-`` then. ``nodes``: the scheduler whose nodes trace the layers of a
+    stack file, where it does not name one itself.
 
     The command's output goes to stderr; it is waited for, also when the window ends before it does. A signal ends
     the window, and what was recorded until then is the result. Raises `StrataError`s.
     """
+    limit = seconds if seconds is not None else (LONGEST_S if command else DEFAULT_S)
+    check_window(limit, max_events)
     stack = None
     if where == NO_DEVICE:
+        if nodes is not None:
+            raise no_nodes(where, "traced")
         if not (waterfall and command):
             why = "without a device there are only the requests of a command to follow"
             raise UsageError("cannot trace", str(where), why, "strata trace - --waterfall -- COMMAND")
@@ -128,10 +135,14 @@ def trace(
         where = local(where)
         if not where.exists():
             raise missing(where, "trace")
+        stack = asked_of(read_stack(where), nodes) if where.suffix == ".toml" and where.is_file() else None
+        if stack is None and nodes is not None:
+            raise no_nodes(where, "traced")
+        if stack is not None and stack.scheduler is not None:
+            _one_machine(where, save=save is not None, waterfall=waterfall)
+            return _on_nodes(stack, where, limit, max_events, command)
         check(str(where))
-        stack = read_stack(where) if where.suffix == ".toml" and where.is_file() else None
         targets = targets_of(where) if stack is None else targets_of_stack(stack)
-    limit = seconds if seconds is not None else (LONGEST_S if command else DEFAULT_S)
     status = None
     extents = {t.name: extents_of(t) for t in targets} if waterfall else None
     with recording(targets, limit, max_events, save, extents) as window:
@@ -154,6 +165,52 @@ def trace(
         notes=(*_notes(figures, told, limit, max_events), *(elsewhere(stack) if stack is not None else ())),
         saved=None if save is None else str(save),
         waterfall=window.waterfall,
+    )
+
+
+def check_window(seconds: float, max_events: int) -> None:
+    """Raises `UsageError` for a window that is longer, or may hold more, than any may."""
+    if not 0 < seconds <= LONGEST_S:
+        raise UsageError("cannot trace for", f"{seconds:g} s", "--seconds must be above 0 and at most 86400 (a day)")
+    if not EVENTS_LEAST <= max_events <= EVENTS_MOST:
+        raise UsageError("cannot record", f"{max_events} events", "--max-events must be 1000 to 20 000 000 (960 MB)")
+
+
+def _one_machine(where: Path, *, save: bool, waterfall: bool) -> None:
+    """What is told of the events of one machine alone."""
+    if save or waterfall:
+        what = "--waterfall" if waterfall else "--save"
+        why = "it needs all events of one machine, and the layers of this stack file are traced by its nodes"
+        hint = f"on the machine of a layer: strata trace PATH {what}{' FILE' if save and not waterfall else ''}"
+        raise UsageError(f"cannot use {what} with", str(where), why, hint)
+
+
+def _on_nodes(stack: Stack, where: Path, limit: float, max_events: int, command: Sequence[str]) -> TraceResult:
+    """Each machine of the stack by one of its nodes, as long as the window or the command here lasts."""
+    # Here: the cluster's library takes more than a second to load.
+    from strata.app.driven.tracing import nodes_traced
+
+    status = None
+    with nodes_traced(stack, limit, max_events) as traced_there:
+        if command:
+            try:
+                status = beside(command)
+            finally:
+                traced_there.stop()
+        with stop_on_signals() as stop:
+            while not traced_there.wait(_LOOK_S):
+                if stop():
+                    traced_there.stop()
+        found = traced_there.result()
+    notes = [f"{one.name}: {note}" for one in found.windows for note in _notes(*one.told, limit, max_events)]
+    return TraceResult(
+        where=str(where),
+        form="live",
+        figures=found.figures,
+        command=tuple(command),
+        command_status=status,
+        notes=(*found.absent, *notes, *elsewhere(stack, found.layers)),
+        nodes=tuple(one.window for one in found.windows),
     )
 
 

@@ -286,7 +286,10 @@ def _traces(watched: OpenWatch, began: float) -> tuple[Traces | None, str]:
             away = {one.layer for one in watched.reached if one.node is not None or not one.devices}
             stack = drop_layers(stack, away)
             if not stack.layers:
-                return None, "the devices are on other machines, and are not traced from here: strata trace does, there"
+                return (
+                    None,
+                    "the devices are on other machines, and are not traced from here: strata trace --nodes does",
+                )
         check_trace(stack.name)
         traces = Traces(targets_of_stack(stack, Sys()), began)
     except StrataError as e:

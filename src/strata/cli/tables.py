@@ -153,7 +153,7 @@ EMIT = _emit()
 
 TRACE = Usages(
     {
-        (LIVE,): _names("where command seconds max_events save waterfall perfetto html json"),
+        (LIVE,): _names("where command seconds max_events save waterfall perfetto html nodes json"),
         (SAVED,): _names("from_ waterfall server clock perfetto html json"),
     }
 )

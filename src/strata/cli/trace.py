@@ -60,6 +60,10 @@ def trace(
     html: Annotated[
         Path | None, typer.Option(help="Save the waterfall as a one-file HTML page in this file; implies --waterfall.")
     ] = None,
+    nodes: Annotated[
+        str | None,
+        typer.Option(help="Trace each layer of a stack file on its node of this scheduler, e.g. tls://host:8786."),
+    ] = None,
     json: common.JsonFlag = False,
 ) -> int:
     """Record the block I/O of a device briefly: service times, depth, order, reordering, splits and threads."""
@@ -70,10 +74,6 @@ def trace(
     tables.TRACE.check(context, tables.SAVED if from_ is not None else tables.LIVE)
     if from_ is not None:
         return _saved(from_, waterfall, server, clock, perfetto, html, json)
-    if seconds is not None and not 0 < seconds <= 86_400:
-        raise UsageError("cannot trace for", f"{seconds:g} s", "--seconds must be above 0 and at most 86400 (a day)")
-    if not 1000 <= max_events <= 20_000_000:
-        raise UsageError("cannot record", f"{max_events} events", "--max-events must be 1000 to 20 000 000 (960 MB)")
     from strata.app.outputs import check_output
     from strata.app.trace import trace as record
 
@@ -87,6 +87,7 @@ def trace(
         save=save,
         command=command or (),
         waterfall=waterfall or perfetto is not None or html is not None,
+        nodes=nodes,
     )
     _write(result, perfetto, html)
     return _show(result, json)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from strata.model.base import CommandLine, Value
+from strata.model.base import CommandLine, Value, sparse
+from strata.model.nodes import NodeName
 from strata.model.times import Times
 from strata.model.waterfall import Waterfall
 
@@ -113,7 +114,7 @@ class TraceTarget(Value):
 
     ``entrance``: the number its I/Os enter with, where that is another (a partition's); ``sectors``: only these.
     ``by_bio``: it has no requests, so its I/Os are issued as they enter. ``above``: the followed device that stands on
-    it.
+    it. ``node``: whose device it is; None: this machine's.
     """
 
     name: str
@@ -123,6 +124,7 @@ class TraceTarget(Value):
     by_bio: bool = False
     role: str = "device"
     above: str | None = None
+    node: NodeName | None = sparse(None)
 
 
 class DeviceTrace(Value):
@@ -258,8 +260,28 @@ class TraceRecording(Value):
         return self.recorder.records * EVENT_NS / self.recorder.wall_ns if self.recorder.wall_ns else 0.0
 
 
+class NodeWindow(Value):
+    """The window of one machine. ``node``: who recorded it; None: this process.
+
+    ``recording.began_ns`` is on this machine's clock, of which the node's was ahead by ``offset_ns`` from before the
+    window until it had ended, give or take ``bound_ns``.
+    """
+
+    node: NodeName | None
+    window_ns: int
+    events: int
+    offset_ns: int = 0
+    bound_ns: int = Field(default=0, ge=0)
+    recording: TraceRecording
+    absent_events: tuple[str, ...] = ()
+
+
 class TraceResult(Value):
-    """A trace as it is printed. ``form``: live, strata or blkparse; ``recording`` is None where it is not known."""
+    """A trace as it is printed. ``form``: live, strata or blkparse; ``recording`` is None where it is not known.
+
+    With ``nodes`` each of them has a recording of its own, and the window is from the first one's beginning to the last
+    one's end.
+    """
 
     schema_version: str = Field(default="strata.trace/1", alias="schema")
     where: str
@@ -273,11 +295,20 @@ class TraceResult(Value):
     notes: tuple[str, ...] = ()
     saved: str | None = None
     waterfall: Waterfall | None = None
+    nodes: tuple[NodeWindow, ...] = sparse(())
 
     @property
     def whole(self) -> bool:
         """Whether nothing was lost, as far as it is known."""
-        return self.recording is None or self.recording.whole
+        told = (self.recording, *(n.recording for n in self.nodes))
+        return all(one is None or one.whole for one in told)
+
+    def window_of(self, target: TraceTarget) -> tuple[int, bool]:
+        """For how long (ns) the device was followed, and whether nothing was lost meanwhile."""
+        for one in self.nodes:
+            if one.node == target.node:
+                return one.window_ns, one.recording.whole
+        return self.figures.window_ns, self.whole
 
 
 class OrderSummary(Value):

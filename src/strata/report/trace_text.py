@@ -6,8 +6,19 @@ from collections.abc import Sequence
 from functools import partial
 
 from strata import units
+from strata.model.resources import place
 from strata.model.times import Times
-from strata.model.trace import DeviceTrace, Half, Order, OrderSummary, Threads, TraceResult, TraceSummary
+from strata.model.trace import (
+    DeviceTrace,
+    Half,
+    NodeWindow,
+    Order,
+    OrderSummary,
+    Threads,
+    TraceRecording,
+    TraceResult,
+    TraceSummary,
+)
 from strata.report import figures
 from strata.report.text_layout import Paint, clean, field, table, wrap
 from strata.report.waterfall_text import waterfall_lines
@@ -22,7 +33,6 @@ _WIDE = 120
 def trace_text(result: TraceResult, width: int, color: bool = False) -> str:
     """The whole of it in at most ``width`` columns, without a trailing newline."""
     paint, f = Paint(color), result.figures
-    seconds = f.window_ns / 1e9
     head = f"{clean(result.where)} · {units.duration(f.window_ns)} · {_plural(f.events, 'event')}"
     out = paint.lines(wrap(head, width), "bold")
     style = "yellow" if result.whole else "red"
@@ -33,25 +43,45 @@ def trace_text(result: TraceResult, width: int, color: bool = False) -> str:
     if result.waterfall is not None:
         out += ["", *waterfall_lines(result.waterfall, width, paint)]
     for device in f.devices:
-        out += ["", *_device(device, seconds, result.whole, width, paint)]
-    if (told := result.recording) is not None:
-        r = told.recorder
-        said = (
-            f"{units.count(r.records)} records in {units.count(r.pages)} pages, none lost; "
-            if told.whole
-            else f"{units.count(r.records)} records; lost: {units.count(told.losses.events)} counted; "
-        )
-        cost = f"reading took {units.percent(told.reader_share, 2)} of one CPU, writing about "
-        out += ["", *field("recorder", said + cost + units.percent(told.event_share, 2), width, column=_LABEL)]
+        out += ["", *_device(device, *result.window_of(device.target), width, paint)]
+    out += [""] if result.recording is not None or result.nodes else []
+    if result.recording is not None:
+        out += field("recorder", _recorder(result.recording), width, column=_LABEL)
+    if result.nodes:
+        first = min(one.recording.began_ns for one in result.nodes)
+        for one in result.nodes:
+            out += field(clean(one.node or "this machine"), _window(one, first), width, column=_LABEL)
     if result.saved:
         out += field("saved", f"{result.saved}: strata trace --from {result.saved}", width, column=_LABEL)
     return "\n".join(out)
 
 
-def _device(d: DeviceTrace, seconds: float, whole: bool, width: int, paint: Paint) -> list[str]:
+def _recorder(told: TraceRecording) -> str:
+    r = told.recorder
+    said = (
+        f"{units.count(r.records)} records in {units.count(r.pages)} pages, none lost; "
+        if told.whole
+        else f"{units.count(r.records)} records; lost: {units.count(told.losses.events)} counted; "
+    )
+    cost = f"reading took {units.percent(told.reader_share, 2)} of one CPU, writing about "
+    return said + cost + units.percent(told.event_share, 2)
+
+
+def _window(one: NodeWindow, first_ns: int) -> str:
+    """Of one machine: where its window lies among the others', how well that is known, and what recording took."""
+    began = units.duration(one.recording.began_ns - first_ns)
+    where = f"traced for {units.duration(one.window_ns)}, began {began} after the first"
+    if one.node is not None:
+        where += f", ±{units.duration(one.bound_ns)} by its clock"
+    absent = f"; events that its kernel does not provide: {', '.join(one.absent_events)}" if one.absent_events else ""
+    return f"{where}; {_recorder(one.recording)}{absent}"
+
+
+def _device(d: DeviceTrace, window_ns: int, whole: bool, width: int, paint: Paint) -> list[str]:
     line = partial(field, width=width, column=_LABEL)
+    seconds = window_ns / units.NS_PER_S
     rate = f"{units.count(d.requests / seconds)} IOPS, {units.rate(d.bytes / seconds)}" if seconds else "no time"
-    head = f"{d.target.name} · {d.target.role} · {_plural(d.requests, 'request')} · {rate}"
+    head = f"{place(d.target.name, d.target.node)} · {d.target.role} · {_plural(d.requests, 'request')} · {rate}"
     out = paint.lines(wrap(head, width), "bold")
     if not d.requests and not d.entered:
         return [*out, *line("", "only flushes and other requests without data" if d.depth else "no requests")]

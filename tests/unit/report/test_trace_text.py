@@ -8,7 +8,8 @@ import pytest
 from rich.cells import cell_len
 from traces import figures, recording
 
-from strata.model.trace import TraceResult, summary_of
+from strata import units
+from strata.model.trace import NodeWindow, TraceResult, summary_of
 from strata.report.trace_text import summary_lines, trace_text
 
 STREAM = [("WS", n) for n in range(40)]
@@ -27,6 +28,37 @@ def result(folder: Path, ios: list[tuple[str, int]], lost: int = 0, **more: obje
 def test_no_line_is_wider_than_the_terminal(tmp_path: Path, width: int, ios: list[tuple[str, int]]) -> None:
     page = trace_text(result(tmp_path, ios), width)
     assert max(cell_len(line) for line in page.splitlines()) <= width
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_devices_of_nodes_carry_their_names_and_the_rate_is_that_of_their_own_window(
+    tmp_path: Path, width: int
+) -> None:
+    found = figures(tmp_path, STREAM)
+    (device,) = found.devices
+    half = found.window_ns // 2
+    devices = tuple(
+        device.model_copy(update={"target": device.target.model_copy(update={"node": name})}) for name in ("n1", None)
+    )
+    told = recording()
+    nodes = (
+        NodeWindow(node="n1", window_ns=half, events=1, offset_ns=7, bound_ns=150_000, recording=told),
+        NodeWindow(node=None, window_ns=found.window_ns, events=1, recording=recording(3)),
+    )
+    whole = TraceResult(
+        where="stack.toml", form="live", figures=found.model_copy(update={"devices": devices}), nodes=nodes
+    )
+    assert not whole.whole
+    page = trace_text(whole, width)
+    assert max(cell_len(line) for line in page.splitlines()) <= width
+    text = " ".join(page.split())
+    name = device.target.name
+    fast, slow = (" ".join(units.count(40 / (ns / 1e9)).split()) for ns in (half, found.window_ns))
+    assert f"{name} of n1 · recorded · 40 requests · {fast} IOPS" in text
+    assert f"{name} · recorded · 40 requests · {slow} IOPS" in text
+    assert "±150 µs by its clock" in text and "this machine traced for" in text
+    # What was lost on one machine makes the others' shares no less certain.
+    assert text.count("≈ strictly sequential") == 1
 
 
 def test_one_direction_in_sentences(tmp_path: Path) -> None:

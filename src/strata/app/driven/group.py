@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from strata import __version__
 from strata.app.driven.held import Held, carry, data_there, hold, trace_there
@@ -52,13 +52,16 @@ def raised(given: Any) -> Any:
 class NodeGroup:
     """A connection to the scheduler of a stack, and the nodes of the stack that have joined it."""
 
-    def __init__(self, cluster: Cluster, stack: Stack, *, watches: bool = False) -> None:
-        """``watches``: its layers are not driven, so that a node that this machine can read need not have joined."""
-        self.cluster, self.address, self._watches = cluster, cluster.address, watches
+    def __init__(self, cluster: Cluster, stack: Stack, does: Literal["drive", "watch", "trace"] = "drive") -> None:
+        """Where its layers are not driven, a node that this machine can read need not have joined."""
+        self.cluster, self.address, self._does = cluster, cluster.address, does
+        watches = self._watches = does != "drive"
         joined = {node.name: node for node in cluster.nodes()}
         wanted = {layer.node for layer in stack.layers if layer.node is not None and not (watches and layer.brought)}
         if watches:
-            wanted -= {n.name for n in stack.nodes if n.netns or n.counters} - set(joined)
+            # An exporter tells counters, and no requests.
+            read = {n.name for n in stack.nodes if n.netns or (n.counters and does == "watch")}
+            wanted -= read - set(joined)
         self._check(stack, wanted, joined)
         named = {node.name for node in stack.nodes}
         self.nodes: dict[str, NodeInfo] = {name: node for name, node in joined.items() if name in named | wanted}
@@ -202,8 +205,8 @@ class NodeGroup:
             of = ", ".join(repr(layer.name) for layer in stack.layers if layer.node in missing[:_FIELDS_MOST])
             why = f"no node of that name has joined {self.address} (joined: {', '.join(sorted(joined)) or 'none'})"
             hint = f"on it: strata node join {self.address} --name {missing[0]}; or leave its layers out"
-            what, hint = ("cannot watch", hint) if self._watches else ("cannot drive", f"{hint}: --layers")
-            raise RunFailed(what, f"{of} from {', '.join(missing)}", why, hint)
+            hint = hint if self._watches else f"{hint}: --layers"
+            raise RunFailed(f"cannot {self._does}", f"{of} from {', '.join(missing)}", why, hint)
         for name in wanted:
             if joined[name].version != __version__:
                 why = f"it runs Strata {joined[name].version}, and this is {__version__}"

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from strata.app.driven.window import NodeTrace, traceable
 from strata.app.driven.words import (
     DataThere,
     FileThere,
@@ -23,6 +24,8 @@ from strata.app.driven.words import (
     NodeTask,
     ReachedThere,
     SampledThere,
+    TraceableThere,
+    TracedThere,
 )
 from strata.app.driver import run_sampled, server_times, server_told
 from strata.app.noise import with_foreign_io
@@ -55,7 +58,7 @@ from strata.model.foreign_io import ForeignIo
 from strata.model.placement import Placement
 from strata.model.progress import Glance
 from strata.model.result import EngineResult, Interval
-from strata.model.trace import TraceSummary
+from strata.model.trace import TraceSummary, TraceTarget
 from strata.model.workload import Workload
 from strata.probes import OF_NODE, PROBES, REMOTE, Sampler
 from strata.probes.issuers import Issuers
@@ -67,7 +70,8 @@ LOOK_S, MISSED_MOST, TELL_S, END_S = 0.1, 15, 0.25, 20.0
 measurement tells of itself, and how long it may take to end: what is in flight at a server that does not answer is
 waited for."""
 WATCHES_MOST = 2
-"""Of the threads in which a node answers, those that watchings may take: a run takes one, and one is for questions."""
+"""Of the threads in which a node answers, those that watchings and traces may take: a run takes one, and one is for
+questions."""
 _BOOT = "/proc/sys/kernel/random/boot_id"
 Tell = Callable[[dict[str, Any]], object]
 
@@ -90,6 +94,7 @@ class Held:
         self._issuers: Issuers | None = None
         self._prepared: Prepared | None = None
         self._servers = ExitStack()
+        self._trace = NodeTrace()
 
     def wants(self, wanted: Callable[[], bool]) -> None:
         """From now on that says whether the run is waited for."""
@@ -240,6 +245,32 @@ class Held:
         server = None if self._told is None else server_times(self._told, server_told(self._asked))
         return SampledThere(series, sampler.absent, sampler.epoch_ns, issuers, server)
 
+    # --- a trace
+
+    @property
+    def traces(self) -> bool:
+        """Whether a window is open here."""
+        return self._trace.records
+
+    def begin_trace(self, targets: tuple[TraceTarget, ...], seconds: float, max_events: int) -> None:
+        """A window on these devices of this machine. Raises `RunFailed`, also where another run has one here."""
+        with _TRACING:
+            with _LOCK:
+                others = list(_RUNS.values())
+            if any(other.traces for other in others):
+                raise RunFailed("cannot trace", "", "this node traces already", "wait for the end of that trace")
+            self._trace.begin(targets, seconds, max_events)
+        if self.over.is_set():
+            self._trace.close()
+
+    def take_trace(self) -> TracedThere | None:
+        """What it recorded, once it has ended; None until then."""
+        return self._trace.take()
+
+    def stop_trace(self) -> None:
+        """It ends with what it has."""
+        self._trace.stop()
+
     # --- experiments
 
     def slower(self, layer: str, added_ns: float) -> Endpoint | None:
@@ -266,6 +297,7 @@ class Held:
         self.over.set()
         self._stopped.set()
         # A load that does not end is left to its own limit: what it writes to must not go before it.
+        self._trace.close()
         ended = self._busy.acquire(timeout=END_S)
         try:
             self._end_sampler()
@@ -305,7 +337,7 @@ class Held:
 
 _NOT_BEGUN = ("counters: sampling was not begun",)
 _RUNS: dict[str, Held] = {}
-_LOCK = threading.Lock()
+_LOCK, _TRACING = threading.Lock(), threading.Lock()
 
 
 def hold(task: NodeTask) -> None:
@@ -372,10 +404,17 @@ def reached_there(ends: Mapping[str, str]) -> ReachedThere:
     return ReachedThere(boot_id(), under, starts_of(n for u in under.values() for n in u.devices), tuple(gone))
 
 
+def traceable_there(ends: Mapping[str, str]) -> TraceableThere:
+    """As `traceable`, of this node. Raises `RunFailed` where too many watch or trace it."""
+    with _LOCK:
+        _check_watched(here().name)
+    return traceable(ends, boot_id())
+
+
 def _check_watched(node: str) -> None:
     if sum(held.task.watches for held in _RUNS.values()) >= WATCHES_MOST:
-        why = f"it is sampled for {WATCHES_MOST} watchings already"
-        raise RunFailed("cannot watch node", node, why, "end one of them")
+        why = f"it takes part in {WATCHES_MOST} watchings or traces already"
+        raise RunFailed("cannot use node", node, why, "end one of them")
 
 
 def boot_id() -> str:

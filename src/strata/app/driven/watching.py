@@ -267,7 +267,7 @@ def watched_nodes(stack: Stack, interval_s: float, left_out: Collection[str], lo
     """
     assert stack.scheduler is not None
     with Cluster.connect(stack.scheduler, netns=stack.scheduler_netns) as cluster:
-        watched = WatchedNodes(NodeGroup(cluster, stack, watches=True), stack)
+        watched = WatchedNodes(NodeGroup(cluster, stack, "watch"), stack)
         try:
             watched.begin(interval_s, left_out, look_s)
             yield watched

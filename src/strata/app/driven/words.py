@@ -17,13 +17,14 @@ from strata.model.run import DataSet
 from strata.model.series import Series
 from strata.model.stack import Stack
 from strata.model.survey import Survey
+from strata.model.trace import TraceFigures, TraceRecording, TraceTarget
 from strata.model.watch import Issuer
 
 
 @dataclass(frozen=True)
 class NodeTask:
     """Its part of a run: the layers that it drives. None: it is only sampled. ``engine``: what loads them. ``watches``:
-    nobody drives anything, and a run may go on beside it."""
+    nobody drives anything (it watches or traces), and a run may go on beside it."""
 
     run: str
     stack: Stack | None
@@ -98,4 +99,25 @@ class ReachedThere:
     boot: str
     under: Mapping[str, Under]
     starts: Mapping[str, int]
+    absent: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TraceableThere:
+    """The devices below the layers of a node, by layer, and why some have none. ``boot`` tells machines apart;
+    ``refused``: why nothing can be traced there."""
+
+    boot: str
+    targets: Mapping[str, tuple[TraceTarget, ...]]
+    absent: tuple[str, ...]
+    refused: str | None
+
+
+@dataclass(frozen=True)
+class TracedThere:
+    """A window that has ended, on the clock of the node that recorded it. ``absent``: events that its kernel does not
+    have."""
+
+    figures: TraceFigures
+    recording: TraceRecording
     absent: tuple[str, ...]
