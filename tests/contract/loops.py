@@ -78,12 +78,17 @@ def mounted(device: str, at: Path, *options: str, kind: str = "ext4") -> Iterato
         unmount(at)
 
 
-def unmount(at: Path) -> None:
-    """Undo a mount. A ring of io_uring is taken apart after its process has ended; until then it holds files."""
+def patiently(*argv: str) -> None:
+    """Runs it until nobody keeps it busy any more."""
     deadline = time.monotonic() + 30
-    while (done := subprocess.run(["umount", str(at)], check=False, capture_output=True, text=True)).returncode:
+    while (done := subprocess.run(argv, env=ENV, check=False, capture_output=True, text=True)).returncode:
         assert "busy" in done.stderr and time.monotonic() < deadline, done.stderr
         time.sleep(0.05)
+
+
+def unmount(at: Path) -> None:
+    """Undo a mount. A ring of io_uring is taken apart after its process has ended; until then it holds files."""
+    patiently("umount", str(at))
 
 
 @contextmanager

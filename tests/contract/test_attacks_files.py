@@ -203,7 +203,9 @@ def test_reading_a_file_of_somebody_else_stays_with_the_file_that_was_looked_at(
     with opened(Endpoint.parse(f"file:{scene.path}"), reads, None, False, None) as target:
         scene.path.unlink()
         os.mkfifo(scene.path)
-        assert run_job(build_job(target.endpoint, reads, target.segments, QUICK)).read.ops
+        # Long enough for one read on a disk that others keep busy.
+        timing = Timing(ramp_s=0.0, runtime_s=0.5, interval_s=0.5)
+        assert run_job(build_job(target.endpoint, reads, target.segments, timing)).read.ops
     with (
         pytest.raises(SafetyRefusal, match="not a regular file"),
         opened(Endpoint.parse(f"file:{scene.path}"), reads, None, False, None),

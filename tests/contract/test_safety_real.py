@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from loops import MIB, checksum, image, loop, mounted, need, need_root, run, swapped_on
+from loops import MIB, checksum, image, loop, mounted, need, need_root, patiently, run, swapped_on
 
 from strata.errors import RunFailed, SafetyRefusal
 from strata.host import rawcheck, safety, testfile
@@ -318,7 +318,8 @@ def test_a_partitioned_disk_and_the_disk_of_a_mounted_partition(tmp_path: Path, 
     refused_raw(device, "GPT partition table", "MBR")
     # Told to the kernel by hand: it may have been built without any partition table format.
     run(need("addpart"), device, "1", "2048", "14336")
-    stack.callback(run, need("delpart"), device, "1")
+    # Whoever looks at every new device may have it open for a moment.
+    stack.callback(patiently, need("delpart"), device, "1")
     part = Path(f"{device}p1")
     refused_raw(device, f"it has partitions ({part.name})")
     rawcheck.check_raw_write(part, str(part))

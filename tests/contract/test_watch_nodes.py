@@ -83,6 +83,9 @@ def stack(folder: Path, device: str) -> Path:
     return path
 
 
+ATTEMPTS = 3
+
+
 @contextmanager
 def load(device: str, *more: str) -> Iterator[subprocess.Popen[str]]:
     """fio, as somebody's application."""
@@ -120,7 +123,11 @@ def net_nodes(seen: Observed, piece: int | None = None) -> set[str | None]:
 def test_each_layer_is_sampled_by_its_node_on_our_clock(tmp_path: Path, apart: Running, device: str) -> None:
     name = device.removeprefix("/dev/")
     with load(device):
-        seen, traces = observe(asked(stack(tmp_path, device), apart))
+        for _ in range(ATTEMPTS):
+            seen, traces = observe(asked(stack(tmp_path, device), apart))
+            # On a machine that is busy a node may be late for its last answer, and is given up then, which is said.
+            if not any(why.startswith("n1 (") for why in seen.absent):
+                break
     assert traces is None
     assert {r.layer: (r.devices[0], r.node) for r in seen.reached} == {"disk": (name, "n1"), "share": (name, "n1")}
     # An hour apart, its samples lie where they were taken: there is a rate in each piece.
