@@ -159,9 +159,10 @@ def by_bytes(cells: tuple[Flushed, ...]) -> float | None:
         ordered = sorted(cells, key=lambda f: f.bytes_per_flush)
         ends = [ordered[:1], ordered[-1:]]
         apart = ordered[-1].bytes_per_flush / ordered[0].bytes_per_flush if ordered else 1.0
-        if apart < LEAST_APART_AT_ONE_SIZE:
-            return None
-        # Nearer to one rate than to one time, on logs.
+        # Nearer to one rate than to one time, on logs, and the flushes themselves too: what else limits writes at a
+        # depth leaves a flush as short as it is.
         alike = apart**0.5
+        if apart < LEAST_APART_AT_ONE_SIZE or ordered[-1].flush < alike * ordered[0].flush:
+            return None
     low, high = (float(np.median([f.size * f.cell.iops.value for f in some])) for some in ends)
     return (low * high) ** 0.5 if max(low, high) <= alike * min(low, high) else None

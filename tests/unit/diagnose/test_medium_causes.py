@@ -6,8 +6,9 @@ from functools import lru_cache
 
 import pytest
 
-from strata.diagnose import diagnose, own_limits, propose
+from strata.diagnose import diagnose, flushing, own_limits, propose
 from strata.diagnose.case import Case
+from strata.diagnose.flushing import Flushed
 from strata.model.analysis import Analysis, Check
 from strata.model.cause import Cause
 from strata.model.expect import Expect
@@ -331,6 +332,13 @@ def test_a_drain_and_a_flush_of_one_time_are_told_apart_by_the_depth_of_writes_o
     assert "whatever their depth (8 KiB)" in verdict.explanation
     flushes = sharing(of_one_size(analysed({"flush": 30e-3})), 3.4, faster=True)
     assert diagnose(PROMISED, flushes).verdict.cause is Cause.SLOW_FLUSH
+    # Something else keeps the rate at depth 8 where it is at depth 1: a flush that takes no longer drains nothing.
+    shallow, deep = (next(c for c in flushes.cells if c.workload.key == f"randwrite-8KiB-qd{n}-dsync") for n in (1, 8))
+    alike = deep.model_copy(update={"iops": shallow.iops})
+    one = Flushed(shallow, 30e-3, 31e-3, 1.0, "sim0")
+    assert flushing.by_bytes((one, Flushed(alike, 30e-3, 0.25, 1 / 3.4, "sim0"))) is None
+    drained = flushing.by_bytes((one, Flushed(alike, 100e-3, 0.25, 1 / 3.4, "sim0")))
+    assert drained == pytest.approx(8192 * shallow.iops.value)
 
 
 def test_all_is_not_well_where_writes_are_far_slower_than_reads_and_nothing_tells_why() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from strata.diagnose import diagnose, order_wanted, propose
-from strata.model.analysis import Analysis
+from strata.model.analysis import Analysis, Equivalence
 from strata.model.experiment import Tried
 from strata.model.finding import Cause, Diagnosis, VerdictKind
 from strata.model.stack import Stack
@@ -95,6 +95,26 @@ def test_ruled_out_by_the_trace(late: float, times: float, because: str) -> None
 def test_another_device_says_nothing() -> None:
     _, found = seen("reordering", late=0.4, times=20, device="sdz")
     assert found.findings[0].cause is Cause.UNEXPLAINED
+
+
+def test_random_work_that_is_a_little_slow_too_does_not_rule_out_what_the_trace_shows() -> None:
+    """Streams lose clearly more than random work: what it loses is another cause's."""
+    stack, analysis = out_of_order()
+    cells = []
+    for cell in analysis.cells:
+        late = cell.layer == "path" and not cell.workload.rw.random and cell.workload.rw.writes
+        traced = trace(0.4, 40 * MS, 2.0) if late else trace(0.0, 2 * MS, 1.0)
+        cells.append(cell.model_copy(update={"traces": (traced,)}))
+    slow = {"value": 0.7, "low": 0.68, "high": 0.72}
+    rows = tuple(
+        c.model_copy(update={"iops": c.iops.model_copy(update=slow), "verdict": Equivalence.ABOVE})
+        if c.workload_key.startswith("randwrite")
+        else c
+        for c in analysis.comparisons
+    )
+    found = diagnose(stack, analysis.model_copy(update={"cells": tuple(cells), "comparisons": rows}))
+    out = {r.cause for r in (*found.ruled_out, *(r for f in found.findings for r in f.ruled_out))}
+    assert Cause.REORDERING not in out and Cause.REORDERING in {f.cause for f in found.findings}
 
 
 @pytest.mark.parametrize("name", ["slow-wire", "capped-target", "slow-service"])

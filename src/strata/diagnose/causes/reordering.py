@@ -48,7 +48,9 @@ def judge_pair(pair: Pair) -> Opinion:
     traced = [(p, both) for p in slow if (both := same_device(p)) is not None]
     if not traced:
         return _untraced(pair)
-    if random := [p for p in slow if p.workload.rw.random]:
+    random = [p for p in slow if p.workload.rw.random]
+    # Where streams lose clearly more than random work, that this is slow too is another cause's, and not against it.
+    if random and not _untraced(pair).cells:
         return Opinion(False, f"{random[0].workload.label} has no order to lose and is slow too")
     late = [(p, here, there) for p, (here, there) in traced if _late(p, here) - _late(p, there) >= MORE_LATE]
     if not late:
