@@ -40,7 +40,7 @@ def _login(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def measured(server: S3Server, key: str, *words: object) -> dict[str, object]:
-    done = strata("measure", server.uri(key), "--runtime", "200ms", *QUICK, *words, "--json")
+    done = strata("measure", server.uri(key), "--runtime", "1s", *QUICK, *words, "--json")
     assert done.returncode == 0, done.stderr
     assert SECRET not in done.stdout + done.stderr
     found: dict[str, object] = json.loads(done.stdout)["result"]

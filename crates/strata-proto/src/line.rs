@@ -251,11 +251,14 @@ mod tests {
 
     #[test]
     fn each_question_has_a_wait_of_its_own() {
-        let (mut line, mut theirs) = pair();
+        // Long enough for one answer on a busy machine, too short for all of them.
+        let wait = SHORT * 12;
+        let (ours, mut theirs) = UnixStream::pair().expect("two ends");
+        let mut line = Line::over(Socket::Unix(ours), wait);
         let answers = thread::spawn(move || {
             let mut question = [0];
             while theirs.read_exact(&mut question).is_ok() {
-                thread::sleep(SHORT / 2);
+                thread::sleep(wait / 3);
                 theirs.write_all(&question).expect("heard");
             }
         });
