@@ -21,7 +21,7 @@ import pytest
 from another_machine import APART_S, another_machine
 from commands import STRATA, strata
 from fleet_peers import Running, cluster
-from loops import MIB, image, loop, need_root
+from loops import MIB, image, loop, need_root, run, unmount
 from tracing import BLOCK, read_in_order, with_tracefs
 
 from strata.app.driven.held import carry, hold, traceable_there
@@ -44,13 +44,15 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def devices(tmp_path: Path) -> Iterator[tuple[str, str]]:
-    """One of n1's layer, one of n2's."""
+    """One of n1's layer, one of n2's. In memory: a disk below would be traced too, with what others ask of it."""
     need_root()
-    with (
-        loop(image(tmp_path / "first", 64 * MIB), "--direct-io=on") as first,
-        loop(image(tmp_path / "second", 64 * MIB), "--direct-io=on") as second,
-    ):
-        yield first, second
+    (memory := tmp_path / "memory").mkdir()
+    run("mount", "-t", "tmpfs", "-o", "size=128m", "tmpfs", str(memory))
+    try:
+        with loop(image(memory / "first", 64 * MIB)) as first, loop(image(memory / "second", 64 * MIB)) as second:
+            yield first, second
+    finally:
+        unmount(memory)
 
 
 @pytest.fixture
