@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Generator
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ settings.load_profile("strata")
 # What pytest makes of a test file is kept also where PYTHONDONTWRITEBYTECODE is set (containers): each worker would
 # compile all of them anew. Children are not told.
 sys.dont_write_bytecode = False
+
+_states = count()
 
 TOOLS = {
     "peer": ("nbdkit", "qemu-nbd", "qemu-io", "nbdcopy", "fio"),
@@ -76,7 +79,8 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(autouse=True)
 def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test sees or touches the user's store."""
-    state = tmp_path_factory.mktemp("state")
+    # Numbered here: `mktemp` would look through all that thousands of tests have left to find the next number.
+    state = tmp_path_factory.mktemp(f"state-{next(_states)}", numbered=False)
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(state))
     for name in ("STRATA_STORE", "STRATA_STATE_DIR", "NO_COLOR", "COLUMNS"):

@@ -16,6 +16,7 @@ from typing import Any
 import forked
 
 STRATA = [sys.executable, "-m", "strata"]
+Process = subprocess.Popen[str] | forked.Started
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = ("--ramp-time", "50ms", "--progress", "none")
 
@@ -40,7 +41,7 @@ def _once(words: Sequence[object], before: Callable[[], None] | None) -> subproc
     return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False, preexec_fn=before)
 
 
-def started(*words: object, env: Mapping[str, str] = os.environ) -> subprocess.Popen[str] | forked.Started:
+def started(*words: object, env: Mapping[str, str] = os.environ) -> Process:
     """`strata WORDS…` that goes on; what it says on stderr can be read."""
     if forked.able():
         return forked.Started(words, env)
@@ -99,7 +100,7 @@ def working_disk() -> Iterator[Path]:
 
 
 @contextmanager
-def target(*words: object) -> Iterator[tuple[str, subprocess.Popen[str] | forked.Started]]:
+def target(*words: object) -> Iterator[tuple[str, Process]]:
     """`strata target WORDS…`: its address as it says it, and the process."""
     server = started("target", *words)
     try:

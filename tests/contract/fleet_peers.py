@@ -11,12 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from commands import STRATA
+from commands import STRATA, Process
 from commands import started as begun
-from forked import Started
 
 HERE = Path(__file__).parent
-Process = subprocess.Popen[str] | Started
 
 
 @dataclass

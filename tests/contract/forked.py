@@ -3,9 +3,10 @@
 Loading is half of what a short command costs. What is forked is a process like any other: own number, directory,
 environment, streams, signals and exit status, and the whole of `python -m strata` from its entry on. What an
 interpreter reads only as it starts (`PYTHON…`, locale, time zone) and what a child has to do first need a start of
-their own; tests of commands that are killed in mid run make theirs themselves.
+their own.
 
-Servers and nodes are forked as well (`Started`): a node loads for more than half a second before it joins.
+Servers, nodes and commands that a test interrupts or kills in mid run are forked as well (`Started`): a node loads for
+more than half a second before it joins.
 
 Its end is short: what an interpreter calls at its end is called, and what it would then take apart piece by piece (half
 of the time of a short command, as all libraries are loaded) is left to the kernel.

@@ -1,7 +1,8 @@
 """Commands over files that nobody should have to read, each in a process with little memory and a deadline.
 
-``python hostile.py`` reads a JSON list of command lines and writes a JSON list of what became of them. The commands are
-loaded once and every case is a fork, so that a hundred cases cost little more than a hundred times their own work.
+``python hostile.py`` reads a JSON list of command lines from each line, and writes a line with a JSON list of what
+became of them. The commands are loaded once for all tests of a worker and every case is a fork, so that a hundred cases
+cost little more than a hundred times their own work.
 """
 
 from __future__ import annotations
@@ -39,13 +40,22 @@ class Outcome(NamedTuple):
         return self.code < 0 or "Traceback" in self.err or "panicked" in self.err or "MemoryError" in self.err
 
 
+_asked: list[subprocess.Popen[str]] = []
+
+
 def ends_of(commands: list[list[object]]) -> list[Outcome]:
-    """What becomes of each of these ``strata`` command lines."""
-    asked = json.dumps([[str(word) for word in words] for words in commands])
-    words, environment = [sys.executable, __file__], os.environ | forked.CALM
-    done = subprocess.run(words, input=asked, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr
-    return [Outcome(*one) for one in json.loads(done.stdout)]
+    """What becomes of each of these ``strata`` command lines, in our directory and with our environment."""
+    if not _asked or _asked[0].poll() is not None:
+        argv, pipe = [sys.executable, __file__], subprocess.PIPE
+        # It ends with its standard input, which is closed when we end.
+        _asked[:] = [subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True, env=os.environ | forked.CALM)]
+    server = _asked[0]
+    assert server.stdin is not None and server.stdout is not None
+    lines = [[str(word) for word in words] for words in commands]
+    print(json.dumps([str(Path.cwd()), dict(os.environ), lines]), file=server.stdin, flush=True)
+    told = server.stdout.readline()
+    assert told, f"it ended with {server.wait()}"
+    return [Outcome(*one) for one in json.loads(told)]
 
 
 def _case(words: list[str]) -> list[Any]:
@@ -101,4 +111,9 @@ def _become(words: list[str], out: int, err: int) -> None:
 
 if __name__ == "__main__":
     forked.load()
-    print(json.dumps([_case(words) for words in json.load(sys.stdin)]))
+    for line in sys.stdin:
+        cwd, environment, commands = json.loads(line)
+        os.chdir(cwd)
+        os.environ.clear()
+        os.environ.update(environment)
+        print(json.dumps([_case(words) for words in commands]), flush=True)

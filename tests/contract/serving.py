@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from commands import started
+import pytest
+from commands import started, strata, target
 from sample_report import build
 
 from strata.app import watch_every
@@ -132,28 +133,20 @@ def fill(state: Path, *, baseline: bool = False) -> None:
 
 
 def measure_kinds(state: Path) -> dict[str, str]:
-    """A matrix and a sweep of no storage in the store there: their runs, by what they are."""
+    """A matrix and a sweep of a server whose requests take a while (a load of nothing would use a CPU all the time) in
+    the store there: their runs, by what they are."""
     words = {
-        "matrix": ("measure", "null:1g", "--matrix", "bs=4k,64k;iodepth=1,8;rw=randread", "--budget", "4s"),
-        "sweep": (
-            "scale",
-            "null:1g",
-            "--over",
-            "iodepth",
-            "--points",
-            "1,2,4,8,16",
-            "--budget",
-            "3s",
-            "--no-open-loop",
-        ),
+        "matrix": ("measure", "--matrix", "bs=4k,64k;iodepth=1,8;rw=randread", "--budget", "4s"),
+        "sweep": ("scale", "--over", "iodepth", "--points", "1,2,4,8,16", "--budget", "3s", "--no-open-loop"),
     }
-    environment = os.environ | {"STRATA_STATE_DIR": str(state), "PYTHONPATH": str(SOURCE)}
     found = {}
-    for name, line in words.items():
-        command = [sys.executable, "-m", "strata", *line, "--progress", "none", "--json"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        found[name] = json.loads(done.stdout)["run"]
+    server = target("--null", "1g", "--service-time", "1ms", "--listen", "127.0.0.1:0")
+    with pytest.MonkeyPatch.context() as environment, server as (uri, _):
+        environment.setenv("STRATA_STATE_DIR", str(state))
+        for name, (command, *line) in words.items():
+            done = strata(command, uri, *line, "--progress", "none", "--json")
+            assert done.returncode == 0, done.stderr
+            found[name] = json.loads(done.stdout)["run"]
     return found
 
 

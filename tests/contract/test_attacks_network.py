@@ -10,7 +10,6 @@ import json
 import resource
 import signal
 import struct
-import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import liars
 import pytest
-from commands import STRATA
+from commands import started
 from liars import Script, drips, hangs_up, liar, never_answers, repeats
 
 from strata import _core
@@ -158,12 +157,7 @@ ENDS = {
 
 def _ended(words: list[str], server: liars.Liar, number: signal.Signals) -> tuple[int, float, str]:
     """Its exit code, the seconds from the signal to its end, and what it said."""
-    running = subprocess.Popen(
-        [*STRATA, "measure", *words, "--progress", "none"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    running = started("measure", *words, "--progress", "none")
     try:
         assert server.heard.wait(60), "it never came"
         begun = time.monotonic()
@@ -217,12 +211,7 @@ def test_a_signal_ends_a_fill_and_the_file_stays_on_the_list(tmp_path: Path, mon
     mute = threading.Event()
     with liar(liars.nfs_file(mute, 32768)) as server:
         where = f"nfs://127.0.0.1:{server.port}/export/new?mountport={server.port}"
-        running = subprocess.Popen(
-            [*STRATA, "measure", where, "--rw", "randwrite", "--size", "2m", "--progress", "none"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        running = started("measure", where, "--rw", "randwrite", "--size", "2m", "--progress", "none")
         try:
             assert mute.wait(60), "it never filled"
             begun = time.monotonic()

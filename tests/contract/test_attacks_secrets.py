@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commands import QUICK, STRATA, one_after_another
+from commands import QUICK, STRATA, one_after_another, strata
 
 CANARY = "Can4ryBird"
 SHORT = ("--runtime", "20ms", *QUICK)
@@ -108,10 +108,9 @@ def test_a_password_in_the_environment_is_told_as_little(tmp_path: Path, own_sta
 def test_the_command_of_a_sweep_is_kept_without_its_password(tmp_path: Path, own_state: Path, command: str) -> None:
     make = f"{command} --password '{CANARY}' nbd://u:{CANARY}@h/e {{}}"
     words = ["scale", "null:", "--over", "queues", "--points", "1,2", "--make", make, "--now", "1", "--budget", "2s"]
-    done = subprocess.run([*STRATA, *words, "--json"], capture_output=True, timeout=120, check=False)
-    again = subprocess.run([*STRATA, "report", "--json"], capture_output=True, check=False)
-    assert done.returncode == 0 and b"--make" in again.stdout, done.stderr
-    for said in (done.stdout, done.stderr, again.stdout, kept(own_state)):
+    done, again = strata(*words, "--json"), strata("report", "--json")
+    assert done.returncode == 0 and "--make" in again.stdout, done.stderr
+    for said in (done.stdout.encode(), done.stderr.encode(), again.stdout.encode(), kept(own_state)):
         assert CANARY.encode() not in said
 
 
@@ -131,14 +130,15 @@ def test_a_run_keeps_its_command_line_without_the_password(tmp_path: Path, own_s
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert b"smb://u:***@h/s/f" in store.read_bytes(), "the command line was not kept at all"
-    again = subprocess.run([*STRATA, "report", "--store", str(store), "--json"], capture_output=True, check=True)
-    for said in (done.stdout.encode(), done.stderr.encode(), again.stdout, kept(tmp_path), kept(own_state)):
+    again = strata("report", "--store", store, "--json")
+    assert again.returncode == 0, again.stderr
+    for said in (done.stdout.encode(), done.stderr.encode(), again.stdout.encode(), kept(tmp_path), kept(own_state)):
         assert CANARY.encode() not in said
 
 
 def test_the_command_line_is_warned_about_and_children_have_it_not(tmp_path: Path) -> None:
     """While a stack file with a password in it is at work, nothing has the password in its arguments."""
-    done = subprocess.run([*STRATA, "measure", SERVERS[0].format(CANARY)], capture_output=True, text=True, check=False)
+    done = strata("measure", SERVERS[0].format(CANARY))
     assert "STRATA_SMB_PASSWORD" in done.stderr and "warning: a password on the command line" in done.stderr
     stack = stack_file(tmp_path, SERVERS[0].format(CANARY))
     with subprocess.Popen([*STRATA, "diagnose", str(stack), "--progress", "none"], stderr=subprocess.DEVNULL) as child:

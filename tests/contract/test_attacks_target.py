@@ -8,13 +8,12 @@ import signal
 import socket
 import stat
 import struct
-import subprocess
 import time
 from pathlib import Path
 
 import liars
 import pytest
-from commands import STRATA, strata, target
+from commands import started, strata, target
 
 from strata import units
 from strata.app.target import warning
@@ -99,7 +98,7 @@ def test_memory_takes_writes_only_when_asked_to_and_with_a_warning() -> None:
     with target(*words) as (uri, _):
         done = strata("measure", uri, "--rw", "randwrite", "--runtime", "100ms", "--destructive", uri)
         assert done.returncode == 1 and "read-only" in done.stderr, done.stderr
-    served = subprocess.Popen([*STRATA, "target", *words, "--writable"], stderr=subprocess.PIPE, text=True)
+    served = started("target", *words, "--writable")
     try:
         assert served.stderr is not None
         said = [served.stderr.readline() for _ in range(3)]

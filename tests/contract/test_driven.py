@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import STRATA, strata
+from commands import started, strata
 from fleet_peers import Running, cluster
 from loops import need
 from namespaces import inside, star
@@ -64,8 +63,23 @@ endpoint = "nbd://127.0.0.1:0/own"
 """
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with cluster(tmp_path_factory.mktemp("driven"), ["n1", "n2"]) as running:
+        yield running
+
+
 @pytest.fixture
-def nodes(tmp_path: Path) -> Iterator[Running]:
+def nodes(shared: Running) -> Iterator[Running]:
+    """The nodes of all tests that leave them as they were, which is looked at: they drive one run after the other."""
+    yield shared
+    assert all(process.poll() is None for process in shared.processes)
+    _until(lambda: not any(_loads(node.pid) for node in shared.nodes.values()), 20, "the nodes were idle again")
+
+
+@pytest.fixture
+def own_nodes(tmp_path: Path) -> Iterator[Running]:
+    """Nodes and a scheduler of a test that ends one of them."""
     with cluster(tmp_path, ["n1", "n2"]) as running:
         yield running
 
@@ -139,9 +153,9 @@ def test_a_file_that_a_node_made_is_removed_by_it_also_when_the_session_is_kille
     words = tmp_path / "stack.toml"
     text = STACK[: STACK.index('[[layer]]\nname = "share"')]
     words.write_text(text.format(address=nodes.address, path=path))
-    argv = [*STRATA, "measure", str(words), "--rw", "randread", "--buffered", "--runtime", "30s", "--size", "16m"]
+    argv = ["measure", str(words), "--rw", "randread", "--buffered", "--runtime", "30s", "--size", "16m"]
     argv += ["--rounds", "2", "--progress", "none", "--store", f"sqlite:///{tmp_path / 's.db'}"]
-    session = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    session = started(*argv)
     try:
         _until(lambda: path.exists() and _loads(nodes.nodes["n1"].pid), 60, "the load began")
         session.kill()
@@ -154,10 +168,10 @@ def test_a_file_that_a_node_made_is_removed_by_it_also_when_the_session_is_kille
     assert report.results and not path.exists()
 
 
-def test_a_scheduler_that_is_gone_ends_load_and_file(tmp_path: Path, nodes: Running) -> None:
+def test_a_scheduler_that_is_gone_ends_load_and_file(tmp_path: Path, own_nodes: Running) -> None:
     path = tmp_path / "fresh.dat"
     words = tmp_path / "stack.toml"
-    words.write_text(STACK[: STACK.index('[[layer]]\nname = "share"')].format(address=nodes.address, path=path))
+    words.write_text(STACK[: STACK.index('[[layer]]\nname = "share"')].format(address=own_nodes.address, path=path))
     said: list[BaseException] = []
 
     def measure() -> None:
@@ -168,25 +182,25 @@ def test_a_scheduler_that_is_gone_ends_load_and_file(tmp_path: Path, nodes: Runn
 
     measuring = threading.Thread(target=measure)
     measuring.start()
-    _until(lambda: path.exists() and _loads(nodes.nodes["n1"].pid), 60, "the load began")
-    os.kill(nodes.scheduler.pid, signal.SIGKILL)
+    _until(lambda: path.exists() and _loads(own_nodes.nodes["n1"].pid), 60, "the load began")
+    os.kill(own_nodes.scheduler.pid, signal.SIGKILL)
     began = time.monotonic()
-    _until(lambda: not _loads(nodes.nodes["n1"].pid), 20, "the load ended")
+    _until(lambda: not _loads(own_nodes.nodes["n1"].pid), 20, "the load ended")
     _until(lambda: not path.exists(), 20, "the file was removed")
     assert time.monotonic() - began < 20
     measuring.join(60)
     assert said and isinstance(said[0], RunFailed)
 
 
-def test_a_node_that_dies_costs_its_own_layer(tmp_path: Path, nodes: Running, data: Path, share: str) -> None:
+def test_a_node_that_dies_costs_its_own_layer(tmp_path: Path, own_nodes: Running, data: Path, share: str) -> None:
     killed: list[float] = []
 
     def kill(progress: Progress) -> None:
         if not killed and progress.layer == "share" and progress.iops:
-            nodes.nodes["n2"].kill()
+            own_nodes.nodes["n2"].kill()
             killed.append(time.monotonic())
 
-    report = diagnose_path(stack(tmp_path, nodes, data, share), options(tmp_path, runtime_s=0.5), kill)
+    report = diagnose_path(stack(tmp_path, own_nodes, data, share), options(tmp_path, runtime_s=0.5), kill)
     assert time.monotonic() - killed[0] < 30
     good = [c for c in report.results if c.error is None]
     assert {c.layer for c in good} >= {"file", "own share"}
@@ -195,7 +209,7 @@ def test_a_node_that_dies_costs_its_own_layer(tmp_path: Path, nodes: Running, da
     assert first is not None and "n2" in first
     after = [c for c in good if c.order == max(one.order for one in good)]
     assert "counters of n2: the node is lost" in after[0].absent
-    assert data.exists() and not _descriptors(nodes, data)
+    assert data.exists() and not _descriptors(own_nodes, data)
 
 
 def test_what_the_nodes_cannot_do_is_refused_before_anything_is_made(
@@ -245,8 +259,13 @@ def test_the_points_of_a_sweep_are_driven_by_the_nodes_of_their_layers(
     tmp_path: Path, nodes: Running, data: Path, share: str, axis: str
 ) -> None:
     words, many = SWEPT[axis]
+    file, by = stack(tmp_path, nodes, data, share), ()
+    if axis == "clients":
+        # A scheduler that is given drives the layers, too.
+        file.write_text(file.read_text().replace(f'scheduler = "{nodes.address}"\n', ""))
+        by = ("--nodes", nodes.address)
     before = {name: _spent(node.pid, children=True) for name, node in nodes.nodes.items()}
-    found = swept(stack(tmp_path, nodes, data, share), "--over", axis, *words)
+    found = swept(file, "--over", axis, *words, *by)
     points = found["points"]
     assert len(points) == many
     assert {p["layer"] for p in points} >= {"share", "own share"}
@@ -263,9 +282,9 @@ def test_a_sweep_from_nodes_writes_to_the_marked_file_alone_and_goes_on_there(
     tmp_path: Path, nodes: Running, data: Path, share: str
 ) -> None:
     words, store = stack(tmp_path, nodes, data, share), f"sqlite:///{tmp_path / 's.db'}"
-    argv = [*STRATA, "scale", str(words), "--rw", "randwrite", "--points", "1,2,4", "--budget", "20s", "--no-open-loop"]
+    argv = ["scale", str(words), "--rw", "randwrite", "--points", "1,2,4", "--budget", "9s", "--no-open-loop"]
     argv += ["--buffered", "--progress", "none", "--store", store, "--until", "0.1%"]
-    running = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    running = started(*argv)
     _until(lambda: _loads(nodes.nodes["n2"].pid), 60, "a load on n2")
     time.sleep(2)
     running.send_signal(signal.SIGINT)
@@ -279,7 +298,7 @@ def test_a_sweep_from_nodes_writes_to_the_marked_file_alone_and_goes_on_there(
     assert len(found["points"]) >= 9 and all(p["iops"]["value"] > 0 for p in found["points"])
     # What is no test file of this run any more is not written to, by whichever node.
     stack(tmp_path, nodes, data, share)
-    running = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    running = started(*argv)
     _until(lambda: _loads(nodes.nodes["n2"].pid), 60, "a load on n2 again")
     with data.open("r+b") as file:
         file.write(bytes(MARK_BYTES))
@@ -297,10 +316,6 @@ def test_axes_that_a_stack_with_nodes_does_not_have_are_refused(
     assert done.returncode == 2 and "what drives it, n1, may use" in done.stderr
     done = strata("scale", words, "--over", "cores", "--numjobs", "2")
     assert done.returncode == 2 and "its largest value is not known" in done.stderr
-    # A scheduler that is given drives the layers too.
-    words.write_text(words.read_text().replace(f'scheduler = "{nodes.address}"\n', ""))
-    found = swept(words, "--over", "iodepth", "--points", "1,2", "--nodes", nodes.address)
-    assert "its own node: n1, n2" in found["remarks"][0]
     assert not _descriptors(nodes, data)
 
 
@@ -316,9 +331,9 @@ def test_fio_loads_layers_from_their_nodes_and_ends_with_whoever_asked(
     assert {c.result.engine["name"] for c in report.results if c.result is not None} == {"fio"}
     assert not [c.error for c in report.results if c.error]
     assert _spent(nodes.nodes["n1"].pid, children=True) - before > 0.5, "it is the node that starts it"
-    argv = [*STRATA, "measure", str(words), "--rw", "randread", "--buffered", "--runtime", "30s", "--rounds", "2"]
+    argv = ["measure", str(words), "--rw", "randread", "--buffered", "--runtime", "30s", "--rounds", "2"]
     argv += ["--layers", "file", "--engine", "fio", "--progress", "none", "--store", f"sqlite:///{tmp_path / 's.db'}"]
-    session = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    session = started(*argv)
     try:
         _until(lambda: _fios(nodes.nodes["n1"].pid), 60, "fio began")
         session.kill()
@@ -333,7 +348,7 @@ def test_a_matrix_is_driven_from_the_nodes_and_goes_on_there(
     tmp_path: Path, nodes: Running, data: Path, share: str
 ) -> None:
     words, store = stack(tmp_path, nodes, data, share), f"sqlite:///{tmp_path / 's.db'}"
-    asked = ("--matrix", "bs=8k;iodepth=1,2;rw=randread", "--budget", "8s", "--buffered")
+    asked = ("--matrix", "bs=8k;iodepth=1,2;rw=randread", "--budget", "5s", "--buffered")
     planned = strata("plan", words, *asked, "--json", "--store", store)
     assert planned.returncode == 0, planned.stderr
     assert len(json.loads(planned.stdout)["plan"]["cells"]) == 6
@@ -346,8 +361,8 @@ def test_a_matrix_is_driven_from_the_nodes_and_goes_on_there(
     assert all(_spent(node.pid) > before[name] for name, node in nodes.nodes.items())
     assert not _descriptors(nodes, data)
     # Interrupted, it goes on with the same nodes.
-    argv = [*STRATA, "measure", str(words), *asked[:3], "30s", "--buffered", "--progress", "none", "--store", store]
-    running = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    argv = ["measure", str(words), *asked[:3], "30s", "--buffered", "--progress", "none", "--store", store]
+    running = started(*argv)
     _until(lambda: _loads(nodes.nodes["n1"].pid), 30, "a load on n1")
     time.sleep(1)
     running.send_signal(signal.SIGINT)
@@ -355,10 +370,7 @@ def test_a_matrix_is_driven_from_the_nodes_and_goes_on_there(
     assert running.returncode == 130, said
     assert not _descriptors(nodes, data)
     words.unlink()
-    more = subprocess.Popen(
-        [*STRATA, "measure", "--resume", "--progress", "none", "--store", store],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    more = started("measure", "--resume", "--progress", "none", "--store", store)
     _until(lambda: _loads(nodes.nodes["n1"].pid), 30, "a load on n1 again")
     more.send_signal(signal.SIGINT)
     _, said = more.communicate(timeout=60)
@@ -381,7 +393,7 @@ def test_layers_without_a_node_are_driven_from_here(tmp_path: Path, nodes: Runni
     words = stack(tmp_path, nodes, data, share)
     words.write_text(words.read_text().replace('node = "n1"\n', ""))
     before = _spent(nodes.nodes["n2"].pid)
-    report = diagnose_path(words, options(tmp_path, "randread", "randwrite"), _quiet)
+    report = diagnose_path(words, options(tmp_path, "randwrite"), _quiet)
     assert {c.layer for c in report.results if c.error is None} == {"file", "share", "own share"}
     assert _spent(nodes.nodes["n2"].pid) - before > 0.05
     assert "its own node: n2" in (report.run.message or "")
@@ -509,9 +521,9 @@ def test_the_target_on_another_node_tells_its_times_by_the_socket_that_the_file_
 def test_the_command_asks_the_nodes_of_an_address(tmp_path: Path, nodes: Running, data: Path, share: str) -> None:
     words = stack(tmp_path, nodes, data, share)
     words.write_text(words.read_text().replace(f'scheduler = "{nodes.address}"\n', ""))
-    argv = [*STRATA, "measure", str(words), "--rw", "randread", "--buffered", "--runtime", "100ms", "--rounds", "1"]
+    argv = ["measure", str(words), "--rw", "randread", "--buffered", "--runtime", "100ms", "--rounds", "1"]
     argv += ["--nodes", nodes.address, "--json", "--progress", "none", "--store", f"sqlite:///{tmp_path / 's.db'}"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+    done = strata(*argv)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["run"]["plan"]["stack"]["scheduler"] == nodes.address

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sqlite3
 import subprocess
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import STRATA, strata, target
+from commands import started, strata, target
 
 CELLS = "bs=4k,16k,64k;iodepth=1,8;rw=randread"
 FEW, BRIEF = "bs=4k,16k,64k;iodepth=8;rw=randread", "4s"
@@ -100,13 +99,12 @@ def test_a_matrix_of_a_file_goes_on_with_no_other(tmp_path: Path, own_state: Pat
 
 def killed_after(seen: int, words: list[str], store: Path) -> None:
     """`strata WORDS…`, killed when the store holds so many visits."""
-    child = subprocess.Popen([*STRATA, *words], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    child = started(*words)
     try:
         deadline = time.monotonic() + 60
         while visits(store) < seen:
             assert child.poll() is None and time.monotonic() < deadline
             time.sleep(0.05)
-        child.send_signal(signal.SIGKILL)
     finally:
         child.kill()
         child.communicate(timeout=30)

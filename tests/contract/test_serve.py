@@ -13,7 +13,21 @@ from pathlib import Path
 
 import pytest
 from commands import strata
-from serving import FIRST, NASTY, SECOND, STOPPED, WATCHED, Served, fill, keep_slices, measuring, report, served, until
+from serving import (
+    FIRST,
+    NASTY,
+    SECOND,
+    STOPPED,
+    WATCHED,
+    Served,
+    fill,
+    keep_slices,
+    measure_kinds,
+    measuring,
+    report,
+    served,
+    until,
+)  # fmt: skip
 
 from strata.app.kept import load_report
 from strata.report.html import page
@@ -283,22 +297,12 @@ def test_with_a_certificate_it_speaks_nothing_but_tls(tmp_path: Path) -> None:
             assert answer.status == 200 and FIRST in answer.read().decode()
 
 
-def test_a_user_is_told_how_it_ends_and_what_is_wrong(tmp_path: Path) -> None:
-    import os
-    import sys
-
-    from serving import SOURCE
-
-    environment = os.environ | {"STRATA_STATE_DIR": str(tmp_path / "s"), "PYTHONPATH": str(SOURCE)}
-
-    def typed(*more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "strata", "serve", *more]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-
-    outside = typed("--listen", "0.0.0.0:0")
+def test_a_user_is_told_how_it_ends_and_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRATA_STATE_DIR", str(tmp_path / "s"))
+    outside = strata("serve", "--listen", "0.0.0.0:0")
     assert outside.returncode == 5 and "certificate" in outside.stderr and "ssh -L" in outside.stderr
     with served(tmp_path / "s") as server:
-        taken = typed("--listen", f"127.0.0.1:{server.port}")
+        taken = strata("serve", "--listen", f"127.0.0.1:{server.port}")
     assert taken.returncode == 1 and "hint: give another port" in taken.stderr and "Traceback" not in taken.stderr
 
 
@@ -307,16 +311,11 @@ def test_a_sweep_and_a_matrix_have_their_pages_and_a_sweep_answers_what_if(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STRATA_STATE_DIR", str(tmp_path / "s"))
-    words = (
-        ("scale", "null:1g", "--over", "iodepth", "--points", "1,2,4,8,16", "--budget", "3s", "--no-open-loop"),
-        ("measure", "null:1g", "--matrix", "bs=4k,64k;iodepth=1,8;rw=randread", "--budget", "4s"),
-    )
-    for line in words:
-        done = strata(*line, "--progress", "none")
-        assert done.returncode == 0, done.stderr
+    runs = measure_kinds(tmp_path / "s")
+    matrix, sweep = runs["matrix"], runs["sweep"]
     fill(tmp_path / "s")
     with served(tmp_path / "s") as server:
-        matrix, sweep = (r["id"] for r in json.loads(server.ask("/runs.json").body)["runs"][:2])
+        assert {r["id"] for r in json.loads(server.ask("/runs.json").body)["runs"]} >= {matrix, sweep}
         told = server.ask("/metrics")
         assert told.status == 200 and "strata_cell_iops{" in told.body
         assert "random read" in server.ask(f"/runs/{matrix}").body

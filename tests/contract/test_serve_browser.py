@@ -123,7 +123,10 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @contextmanager
 def opened(chromium: Any, server: Served, path: str, width: int = 1440, scheme: str = "light") -> Iterator[Any]:
-    """A page of somebody who opened the address that was printed; what it said is checked at its end."""
+    """A page of somebody who opened the address that was printed; what it said is checked at its end.
+
+    The address leads to the list of runs: it is asked for what it lets in with, and that page is not drawn each time.
+    """
     context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     said: list[str] = []
@@ -132,7 +135,7 @@ def opened(chromium: Any, server: Served, path: str, width: int = 1440, scheme: 
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("console", lambda message: said.append(message.text))
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(server.url)
+    context.request.get(server.url, max_redirects=0)
     answer = page.goto(server.base + path.format(**server.runs))
     page.status = answer.status
     page.said, page.asked = said, asked
@@ -140,18 +143,27 @@ def opened(chromium: Any, server: Served, path: str, width: int = 1440, scheme: 
     context.close()
 
 
-@pytest.mark.parametrize(("width", "scheme"), VIEWS)
+def viewed(page: Any) -> Iterator[tuple[int, str]]:
+    """The page in each view, one after the other: no script of ours asks for a width or a scheme, only the style."""
+    for width, scheme in VIEWS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate("[innerWidth, matchMedia('(prefers-color-scheme: dark)').matches]") == [
+            width, scheme == "dark",
+        ]  # fmt: skip
+        yield width, scheme
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_fits_reads_and_asks_nobody_else(
-    chromium: Any, server: Served, fleet: Served, name: str, width: int, scheme: str
-) -> None:
+def test_every_page_fits_reads_and_asks_nobody_else(chromium: Any, server: Served, fleet: Served, name: str) -> None:
     server = fleet if name == "fleet" else server
-    with opened(chromium, server, PAGES[name], width, scheme) as page:
+    with opened(chromium, server, PAGES[name]) as page:
         assert page.status == (404 if name == "refused" else 200)
         page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
         wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        assert page.evaluate(wide) <= 0
-        assert page.evaluate(CONTRAST) == []
+        for view in viewed(page):
+            assert page.evaluate(wide) <= 0, view
+            assert page.evaluate(CONTRAST) == [], view
         # An error has the code of an error, which a browser says; the page itself says nothing.
         assert [s for s in page.said if "Failed to load resource" not in s] == []
         assert {re.sub(r"(\w+://[^/]+).*", r"\1", url) for url in page.asked} == {server.base}
@@ -266,24 +278,22 @@ def test_a_curve_on_a_telephone_can_be_read(chromium: Any, server: Served) -> No
         assert page.evaluate(size) > 10
 
 
-@pytest.mark.parametrize(("width", "scheme"), VIEWS)
-def test_the_map_has_a_box_for_each_layer_and_the_newest_rate_on_its_arrow(
-    chromium: Any, server: Served, width: int, scheme: str
-) -> None:
+def test_the_map_has_a_box_for_each_layer_and_the_newest_rate_on_its_arrow(chromium: Any, server: Served) -> None:
     """Beside each other in their size, whatever the width; what is written stays within the picture."""
-    with opened(chromium, server, PAGES["live"], width, scheme) as page:
+    with opened(chromium, server, PAGES["live"]) as page:
         page.wait_for_selector("#charts svg.chart")
-        assert page.locator(".map .station").count() == 2 and page.locator(".map .head").count() == 2
-        assert page.locator(".map text", has_text=NASTY).count() >= 1
         outside = """() => { const box = document.querySelector('.map svg').getBoundingClientRect();
             return [...document.querySelectorAll('.map text')].filter(t => {
               const at = t.getBoundingClientRect(); return at.right > box.right + 1 || at.left < box.left - 1; })
               .map(t => t.textContent); }"""
-        assert page.evaluate(outside) == []
         size = "parseFloat(getComputedStyle(document.querySelector('.map text')).fontSize)"
         scale = "document.querySelector('.map svg').getBoundingClientRect().width / " \
                 "document.querySelector('.map svg').viewBox.baseVal.width"  # fmt: skip
-        assert page.evaluate(size) * page.evaluate(scale) >= 11
+        for view in viewed(page):
+            assert page.locator(".map .station").count() == 2 and page.locator(".map .head").count() == 2, view
+            assert page.locator(".map text", has_text=NASTY).count() >= 1, view
+            assert page.evaluate(outside) == [], view
+            assert page.evaluate(f"{size} * {scale}") >= 11, view
         rates = "[...document.querySelectorAll('.map text')].map(t => t.textContent).filter(t => /IOPS/.test(t)).join()"
         before = page.evaluate(rates)
         until("another rate", 30, lambda: page.evaluate(rates) != before)
@@ -291,20 +301,24 @@ def test_the_map_has_a_box_for_each_layer_and_the_newest_rate_on_its_arrow(
         assert page.evaluate("document.activeElement.classList.contains('map')")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_no_serious_fault(chromium: Any, server: Served, fleet: Served, name: str, scheme: str) -> None:
-    """In an isolated world of the debugger: the content policy holds for the page, not for who examines it."""
+def test_axe_finds_no_serious_fault(chromium: Any, server: Served, fleet: Served, name: str) -> None:
+    """In an isolated world of the debugger: the content policy holds for the page, not for who examines it.
+
+    A page in the dark has other colours and nothing else that is other: the rules about colours look at it.
+    """
     import axe_playwright_python
 
     script = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-    with opened(chromium, fleet if name == "fleet" else server, PAGES[name], 1280, scheme) as page:
+    with opened(chromium, fleet if name == "fleet" else server, PAGES[name], 1280) as page:
         page.evaluate(script)
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        bad = [(v["id"], v["nodes"][0]["html"][:200]) for v in found["violations"] if v["impact"] in
-               ("serious", "critical")]  # fmt: skip
-        assert bad == []
-        assert len(found["passes"]) > 5
+        for scheme, rules, least in (("light", "", 6), ("dark", "runOnly: ['cat.color'], ", 1)):
+            page.emulate_media(color_scheme=scheme)
+            found = page.evaluate(f"axe.run(document, {{{rules}resultTypes: ['violations']}})")
+            bad = [(v["id"], v["nodes"][0]["html"][:200]) for v in found["violations"] if v["impact"] in
+                   ("serious", "critical")]  # fmt: skip
+            assert bad == [], scheme
+            assert len(found["passes"]) >= least, scheme
 
 
 def test_a_page_is_walked_through_by_the_keyboard(chromium: Any, server: Served) -> None:

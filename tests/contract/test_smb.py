@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import measured, strata
+from commands import measured, started, strata
 from engine_cases import MIB, request
 from samba import PASSWORD, Smbd, smbd
 
@@ -96,9 +93,11 @@ def test_no_password_is_kept_printed_or_told(server: Smbd, own_state: Path) -> N
     own(server, "own.dat")
     said = []
     for uri, env in ((server.uri("own.dat"), None), (server.uri("own.dat", password=False), PASSWORD)):
-        argv = [sys.executable, "-m", "strata", "measure", uri, *map(str, WORDS), "--json"]
-        given = os.environ | ({} if env is None else {"STRATA_SMB_PASSWORD": env})
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True, env=given)
+        with pytest.MonkeyPatch.context() as given:
+            if env is not None:
+                given.setenv("STRATA_SMB_PASSWORD", env)
+            done = strata("measure", uri, *WORDS, "--json")
+        assert done.returncode == 0, done.stderr
         said += [done.stdout, done.stderr]
     wrong = strata("measure", server.uri("own.dat").replace("open%20sesame", "barley"), *WORDS)
     assert wrong.returncode == 1
@@ -184,12 +183,12 @@ def test_a_server_that_goes_in_mid_run_ends_it_with_what_was_measured(tmp_path: 
 def test_what_a_killed_run_left_is_cleaned_and_nothing_else(
     server: Smbd, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    argv = [sys.executable, "-m", "strata", "measure", server.uri("left.dat"), *map(str, WORDS), "--runtime", "60s"]
-    with subprocess.Popen([*argv, "--progress", "plain"], stderr=subprocess.PIPE, text=True) as running:
-        assert running.stderr is not None
-        while not (line := running.stderr.readline()).startswith("measuring"):
-            assert line, running.wait()
-        running.send_signal(signal.SIGKILL)
+    running = started("measure", server.uri("left.dat"), *WORDS, "--runtime", "60s", "--progress", "plain")
+    assert running.stderr is not None
+    while not (line := running.stderr.readline()).startswith("measuring"):
+        assert line, running.wait()
+    running.kill()
+    running.communicate()
     left = server.share / "left.dat"
     assert left.exists()
     [entry] = registry.entries()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 from absent import absent
 
@@ -19,15 +18,14 @@ from strata_lab.leftovers import leftovers
 from strata_lab.up import up
 
 pytestmark = pytest.mark.root
-CLI = [sys.executable, "-m", "strata"]
 SMALL = {"size": "192m", "file": "16m"}
 
 
 def run(lab: Lab, command: str, *words: str) -> dict[str, Any]:
     """`strata COMMAND` of the lab's stack file, as JSON."""
     store = f"sqlite:///{lab.data / 'store.db'}"
-    argv = [*CLI, command, str(lab.data / "stack.toml"), *words, "--json", "--progress", "none", "--store", store]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=900)
+    argv = (command, str(lab.data / "stack.toml"), *words, "--json", "--progress", "none", "--store", store)
+    done = forked.run(argv, 900)
     # A short run may carry no verdict.
     assert done.returncode in (0, 4), done.stderr
     document: dict[str, Any] = json.loads(done.stdout)

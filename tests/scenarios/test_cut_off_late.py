@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from commands import Process, started
 
 ATTEMPTS = 3
 CELLS = ("--workloads", "*read-*", "--rounds", "3", "--runtime", "150ms", "--ramp-time", "30ms", "--progress", "none")
@@ -20,9 +19,8 @@ CELLS = ("--workloads", "*read-*", "--rounds", "3", "--runtime", "150ms", "--ram
 def test_the_verdict_outlives_its_experiment(strata, own_state: Path, sig: signal.Signals, code: int) -> None:
     """A busy machine may be told nothing of, and then there is no experiment to end: it is asked again."""
     store = own_state / "strata" / "strata.db"
-    argv = [sys.executable, "-m", "strata", "diagnose", "--demo", "capped-target", *CELLS]
     for _ in range(ATTEMPTS):
-        process = subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        process = started("diagnose", "--demo", "capped-target", *CELLS)
         try:
             begun = _waited(store, process, "SELECT count(*) FROM cells WHERE kind = 'confirm'")
             if begun:
@@ -50,7 +48,7 @@ def test_a_layer_that_is_gone_at_the_resume_is_named(
 ) -> None:
     store = own_state / "strata" / "strata.db"
     words = (*(("--matrix", "small") if command == "measure" else ()), *length, "--size", "32m", "--progress", "none")
-    process = subprocess.Popen([sys.executable, "-m", "strata", command, str(disk), *words])
+    process = started(command, disk, *words)
     try:
         assert _waited(store, process, "SELECT count(*) FROM cells")
     finally:
@@ -69,7 +67,7 @@ def test_a_layer_that_is_gone_at_the_resume_is_named(
     assert "hint:" in done.stderr
 
 
-def _waited(store: Path, process: subprocess.Popen[str], count: str) -> bool:
+def _waited(store: Path, process: Process, count: str) -> bool:
     """Until there are such rows; False when the process ends before."""
     deadline = time.monotonic() + 180
     while process.poll() is None:

@@ -7,12 +7,11 @@ import math
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from commands import started
 
 from strata.store import open_store
 
@@ -41,8 +40,7 @@ def test_a_run_with_fio_is_resumed_with_fio_and_says_so(strata, disk: Path, own_
     where = ("--size", "16m", "--share", "--layers", "file system,share over loopback", *QUICK)
     what = ("--workloads", "randread-8KiB-qd8,write-128*", "--rounds", "2", "--no-confirm", "--engine", "fio")
     store = own_state / "strata" / "strata.db"
-    argv = [sys.executable, "-m", "strata", "diagnose", str(disk), *where, *what]
-    process = subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    process = started("diagnose", disk, *where, *what)
     try:
         deadline = time.monotonic() + 120
         while not _measured(store):

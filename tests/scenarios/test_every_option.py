@@ -31,7 +31,7 @@ USE_CASES = {
     "kept": ("load_kept", "load_report", "list_runs", "named_runs"),
     "matrix": ("measure_matrix", "resume_matrix", "plan_matrix"),
     "verify": ("verify_endpoint",),
-    "target": ("serve_and_say", "serve_config"),
+    "target": ("serve_and_say",),
     "trace": ("trace", "read"),
     "watch": ("watch",),
     "watch_every": ("watch_on", "look_back"),
@@ -190,7 +190,6 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
         (T.FILE,): "--file {table}",
         (T.MEMORY,): "--memory 1m",
         (T.NULL,): "--null 1m",
-        (T.CONFIG,): "--config {{}}",
     },
     "trace": {(T.LIVE,): "{dir}", (T.SAVED,): "--from {trace}"},
     "watch": {

@@ -6,22 +6,21 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from commands import Process, started
 
 SHORT = ("--layers", "file system", "--workloads", "write-128*", "--size", "32m", "--no-confirm")
 TIMES = ("--runtime", "200ms", "--ramp-time", "0", "--progress", "none")
 
 
 @contextmanager
-def running(disk: Path, store: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+def running(disk: Path, store: Path, *words: str) -> Iterator[Process]:
     """A run of which at least one cell is in the store."""
-    argv = [sys.executable, "-m", "strata", "diagnose", str(disk), *SHORT, *TIMES, *words]
-    process = subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    process = started("diagnose", disk, *SHORT, *TIMES, *words)
     try:
         deadline = time.monotonic() + 120
         while not _measured(store):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import started
 
 QUICK = ("--runtime", "200ms", "--ramp-time", "50ms", "--progress", "none")
 
@@ -76,8 +76,7 @@ def test_a_foreign_export_is_not_written(strata, tmp_path: Path) -> None:
     before = digest(image)
     socket = tmp_path / "s"
     assert strata("target", "--file", image, "--writable", "--socket", socket).returncode == 5
-    words = [sys.executable, "-m", "strata", "target", "--file", str(image), "--socket", str(socket)]
-    server = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    server = started("target", "--file", image, "--socket", socket)
     try:
         assert server.stderr is not None
         while "serving" not in server.stderr.readline():

@@ -81,6 +81,14 @@ def test_a_part_after_a_gap_is_taken_as_it_is() -> None:
     assert told(grown((part((10, 30.0)), 0), (part((50, 2.0), (60, 3.0)), 0))) == [(10, 30.0), (50, 2.0), (60, 3.0)]
 
 
+def test_an_empty_part_changes_nothing() -> None:
+    # First, in the middle and last: what came before goes on after it.
+    empty, one = part(), part((10, 1.0), (20, 2.0))
+    made = grown((empty, 0), (one, 1000), (empty, 1005), (part((20, 2.0), (30, 5.0)), 1001), (empty, 0))
+    assert told(made) == [(1010, 1.0), (1020, 2.0), (1031, 5.0)]
+    assert grown((empty, 0)).taken() is None
+
+
 def test_a_layer_without_devices_of_its_own_reaches_those_of_the_machine_below() -> None:
     stack = Stack.from_toml(TEXT)
     disk = Under(devices=("sda",), carriers=("sda",))

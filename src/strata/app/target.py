@@ -13,13 +13,13 @@ from typing import get_args
 from pydantic import ValidationError
 
 from strata import units
-from strata.engine import Backing, PlantedFault, Shaping, TargetConfig, serve, serve_config
+from strata.engine import Backing, PlantedFault, Shaping, TargetConfig, serve
 from strata.errors import UsageError
 from strata.host import testfile
 from strata.model.endpoint import is_loopback
 from strata.model.plan import HEAD
 
-__all__ = ["Shaping", "TargetConfig", "backing_of", "planted", "serve_and_say", "serve_config"]
+__all__ = ["Shaping", "TargetConfig", "backing_of", "planted", "serve_and_say"]
 
 
 def backing_of(

@@ -39,7 +39,7 @@ FIGURES, STORED = "a file", "a run"
 SURVEYED, COMPARED = "one path", "--compare"
 STATE, MEASURED = "the state", "--measure"
 SAVE, PROMOTE, LIST, SHOW = "save", "promote", "list", "show"
-FILE, MEMORY, NULL, CONFIG = "--file", "--memory", "--null", "--config"
+FILE, MEMORY, NULL = "--file", "--memory", "--null"
 
 
 def place_of(where: str | Path | None, *, several: bool = False) -> str:
@@ -135,7 +135,6 @@ def _target() -> Usages:
             (FILE,): takes | _names("file writable buffered"),
             (MEMORY,): takes | _names("memory writable"),
             (NULL,): takes | {"null"},
-            (CONFIG,): _names("config"),
         },
         apart=(("listen", "socket"),),
     )  # fmt: skip

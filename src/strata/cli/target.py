@@ -78,15 +78,10 @@ def target(
     stats: Annotated[
         Path | None, typer.Option(help="Publish the server-side time of every request on this unix socket.")
     ] = None,
-    config: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Serve a known-good remote end over NBD until interrupted, as the reference for measuring a network."""
     from strata.app import target as app_target
 
-    if config is not None:
-        tables.TARGET.check(context, tables.CONFIG)
-        app_target.serve_config(config)
-        return
     if sum(x is not None for x in (file, memory, null)) != 1:
         raise UsageError("nothing to serve", "", "", "name exactly one of --file, --memory and --null")
     tables.TARGET.check(

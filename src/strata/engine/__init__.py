@@ -13,7 +13,7 @@ from strata.engine.registry import AUTO as AUTO_ENGINE
 from strata.engine.registry import DEFAULT as DEFAULT_ENGINE
 from strata.engine.registry import engine_for, engine_of
 from strata.engine.remote import PATIENCE_NS, claim, content, own_mark, probe_remote, read_remote, remote_size
-from strata.engine.target import Backing, PlantedFault, Shaping, TargetConfig, TargetProcess, serve, serve_config
+from strata.engine.target import Backing, PlantedFault, Shaping, TargetConfig, TargetProcess, serve
 
 __all__ = [
     "AUTO_ENGINE",
@@ -53,5 +53,4 @@ __all__ = [
     "run_cell",
     "run_job",
     "serve",
-    "serve_config",
 ]

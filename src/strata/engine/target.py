@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from strata import _core
+from strata.engine.alone import target as program
 from strata.engine.native import said
 from strata.errors import RunFailed
 from strata.host import programs
@@ -112,17 +113,17 @@ def _absolute(path: str | None) -> str | None:
 
 def serve(config: TargetConfig, ready_fd: int | None = None) -> None:
     """Serve until SIGTERM or SIGINT; blocks. Raises `RunFailed` when it cannot listen or open its backing."""
-    serve_config(config.to_core(ready_fd), config.unix or config.tcp or "")
-
-
-def serve_config(config_json: str, where: str = "") -> None:
-    """The same from the compiled server's own configuration JSON, as a parent process hands it over."""
     try:
-        _core.target_serve(config_json)
+        _core.target_serve(config.to_core(ready_fd))
     except (OSError, ValueError) as e:
-        raise RunFailed(
-            "cannot serve on", where, said(e), "check that the address is free and that what is served can be read"
-        ) from e
+        raise refused(e, config.unix or config.tcp or "") from e
+
+
+def refused(error: OSError | ValueError, where: str = "") -> RunFailed:
+    """What the compiled server raised as it began."""
+    return RunFailed(
+        "cannot serve on", where, said(error), "check that the address is free and that what is served can be read"
+    )
 
 
 class TargetProcess:
@@ -136,7 +137,7 @@ class TargetProcess:
         read_fd, write_fd = os.pipe()
         os.set_inheritable(write_fd, True)
         try:
-            words = programs.python("strata", "target", "--config", self.config.to_core(write_fd))
+            words = programs.python_file(Path(program.__file__), self.config.to_core(write_fd))
             served = self.config.backing.fd
             self._child = Child(words, pass_fds=(write_fd,) if served is None else (write_fd, served))
             self._child.start()

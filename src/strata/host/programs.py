@@ -57,8 +57,16 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def python(module: str, *words: str) -> list[str]:
     """The words that run a module of a package of ours, the one that is loaded now, in a Python child of ours."""
-    folder = Path(sys.modules[module.partition(".")[0]].__path__[0]).resolve().parent
-    return [sys.executable, "-I", _START, str(folder), module, *words]
+    return [sys.executable, "-I", _START, str(_folder(module.partition(".")[0])), module, *words]
+
+
+def python_file(file: Path, *words: str) -> list[str]:
+    """The same for a file of ours that is run by itself: of its package nothing is loaded."""
+    return [sys.executable, "-I", _START, str(_folder("strata")), str(file.resolve()), *words]
+
+
+def _folder(package: str) -> Path:
+    return Path(sys.modules[package].__path__[0]).resolve().parent
 
 
 def in_netns(netns: str | None, words: Sequence[str]) -> list[str]:

@@ -1,4 +1,7 @@
-"""Where a Python child of ours begins: ``python -I start.py FOLDER MODULE WORD…`` runs a module from FOLDER."""
+"""Where a Python child of ours begins: ``python -I start.py FOLDER MODULE WORD…`` runs a module from FOLDER.
+
+In place of a module a file can be named by its path; what its package imports is then not loaded.
+"""
 
 import contextlib
 import runpy
@@ -8,8 +11,10 @@ from pathlib import Path
 
 def _called() -> str:
     """What it is: ``strata target``, ``strata disk``. Else a verdict would speak of a server called python."""
-    module, *words = sys.argv
-    return f"strata {words[0] if module == 'strata' and words else module.rpartition('.')[2]}"
+    program, *words = sys.argv
+    if program == "strata" and words:
+        return f"strata {words[0]}"
+    return f"strata {Path(program).stem if '/' in program else program.rpartition('.')[2]}"
 
 
 if __name__ == "__main__":
@@ -20,4 +25,7 @@ if __name__ == "__main__":
             sys.path.insert(0, root)
     with contextlib.suppress(OSError), Path("/proc/self/comm").open("wb") as comm:
         comm.write(_called().encode()[:15])
-    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    if "/" in sys.argv[0]:
+        runpy.run_path(sys.argv[0], run_name="__main__")
+    else:
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

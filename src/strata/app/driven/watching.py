@@ -46,7 +46,12 @@ class Grown:
     values: list[float] = field(default_factory=list)
 
     def grow(self, part: Series, by_ns: int) -> None:
-        """The next part, which begins with the last sample of the one before; ``by_ns`` puts it on our clock."""
+        """The next part, which begins with the last sample of the one before; ``by_ns`` puts it on our clock.
+
+        It may be empty: the device came and went between two samples.
+        """
+        if not part.t_ns:
+            return
         if part.t_ns[0] == self.raw_ns and self.values and part.kind is SeriesKind.COUNTER:
             # Where the kernel's counter has begun again within a part, the next one does not know of it.
             self.added = self.values[-1] - part.values[0]
