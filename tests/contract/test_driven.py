@@ -348,7 +348,7 @@ def test_a_matrix_is_driven_from_the_nodes_and_goes_on_there(
     tmp_path: Path, nodes: Running, data: Path, share: str
 ) -> None:
     words, store = stack(tmp_path, nodes, data, share), f"sqlite:///{tmp_path / 's.db'}"
-    asked = ("--matrix", "bs=8k;iodepth=1,2;rw=randread", "--budget", "5s", "--buffered")
+    asked = ("--matrix", "bs=8k;iodepth=1,2;rw=randread", "--budget", "8s", "--buffered")
     planned = strata("plan", words, *asked, "--json", "--store", store)
     assert planned.returncode == 0, planned.stderr
     assert len(json.loads(planned.stdout)["plan"]["cells"]) == 6

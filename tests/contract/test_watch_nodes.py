@@ -125,8 +125,10 @@ def test_each_layer_is_sampled_by_its_node_on_our_clock(tmp_path: Path, apart: R
     with load(device):
         for _ in range(ATTEMPTS):
             seen, traces = observe(asked(stack(tmp_path, device), apart))
-            # On a machine that is busy a node may be late for its last answer, and is given up then, which is said.
-            if not any(why.startswith("n1 (") for why in seen.absent):
+            # On a machine that is busy a node may be late for its last answer, and is given up then, which is said;
+            # and twelve others may move more than the application.
+            applications = {i.node for i in seen.issuers if i.name == "fio"}
+            if "n1" in applications and not any(why.startswith("n1 (") for why in seen.absent):
                 break
     assert traces is None
     assert {r.layer: (r.devices[0], r.node) for r in seen.reached} == {"disk": (name, "n1"), "share": (name, "n1")}
@@ -138,7 +140,7 @@ def test_each_layer_is_sampled_by_its_node_on_our_clock(tmp_path: Path, apart: R
     assert not of_device(seen, name, None)
     # Nothing of the path is on this machine but n2, which has a network and processes of its own name.
     assert net_nodes(seen) == {"n1", "n2"}
-    assert "n1" in {i.node for i in seen.issuers if i.name == "fio"}
+    assert "n1" in applications
     result = told(seen)
     row = next(r for r in result.layers if r.kind == "device" and r.layer == "disk")
     assert row.what == f"{name} of n1"
