@@ -373,7 +373,7 @@ def outcome(command: str, line: str, more: list[str], words: dict[str, str]) -> 
 
 def test_a_size_of_what_is_there_already_is_refused_where_it_has_another(disk: Path) -> None:
     path = disk / "kept"
-    short = ("--runtime", "20ms", "--ramp-time", "0", "--progress", "none", "--keep")
+    short = ("--runtime", "300ms", "--ramp-time", "0", "--progress", "none", "--keep")
     for size, fits in (("8m", True), ("8m", True), ("16m", False)):
         words = ["measure", f"file:{path}", "--size", size, *short]
         if fits:
