@@ -19,7 +19,7 @@ from pyroute2.netlink.diag import inet_diag_req
 
 from strata.probes import qdisc
 from strata.probes.netlink import ROUTE, SOCK_DIAG, Netlink
-from strata.probes.openmetrics.text import Parser
+from strata.parsing.exposition import Parser
 from strata.probes.tcp import diag
 
 BLOCKS = 9

@@ -54,6 +54,8 @@ def test_what_is_of_one_moment_or_no_number_is_said() -> None:
     assert found.left_out == ("1 samples that are no number (NaN, Inf)", "1 samples without a time")
     with pytest.raises(Misread, match="is not a time in seconds"):
         read_bytes(b"# TYPE a gauge\na 1 -5\n")
+    with pytest.raises(Misread, match="is not a number"):
+        read_bytes(b"# TYPE a gauge\na 2 3\na 1_0 5\n")
 
 
 @given(st.text(st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters="\u2028\u2029\x85"), max_size=40))

@@ -22,7 +22,7 @@ from strata.model.result import CellResult
 from strata.probes import ProbedNode, Sampler, openmetrics
 from strata.probes.openmetrics import OpenMetricsProbe
 from strata.probes.openmetrics.names import of_node_exporter
-from strata.probes.openmetrics.text import MalformedMetrics, Parser
+from strata.parsing.exposition import MalformedMetrics, Parser
 
 TEXT = """\
 # HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
@@ -55,6 +55,20 @@ def parse(text: str) -> Iterator[Sample]:
     parser = Parser()
     for head, value in parser.values(text):
         yield Sample(*parser.heads[head], value)
+
+
+def test_a_line_that_is_read_again_says_its_time_and_is_held_as_strictly() -> None:
+    parser = Parser()
+    assert parser.sample('a{x="1"} 2 1700000000.5') == ('a{x="1"}', 2.0, 1700000000.5)
+    assert parser.sample('a{x="1"} 3') == ('a{x="1"}', 3.0, None)
+    assert parser.sample('a{x="1"} 4 -1') == ('a{x="1"}', 4.0, -1.0)
+    # As promtool tsdb dump writes it.
+    head, value, at = parser.sample('{__name__="b", x="1"} 5 1700000000500')
+    assert parser.heads[head] == ("b", {"x": "1"}) and (value, at) == (5.0, 1700000000500.0)
+    assert parser.sample(f"{head} 6 7")[1:] == (6.0, 7.0)
+    for line in ('a{x="1"} 2 3 4', 'a{x="1"} 2 x', 'a{x="1"} 1_0 3', 'a{x="1"} 2  3 4', '{x="1"} 2 3', '{"a"} 2'):
+        with pytest.raises(ValueError):
+            parser.sample(line)
 
 
 def test_every_line_of_the_format() -> None:
@@ -240,7 +254,7 @@ def test_an_exporter_that_is_away_at_the_start_is_said_and_read_when_it_comes() 
 
 def test_an_exporter_that_never_says_the_same_twice_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openmetrics, "MOST_COLUMNS", 5)
-    monkeypatch.setattr(openmetrics, "MOST_HEADS", 4)
+    monkeypatch.setattr(openmetrics, "HEADS_MOST", 4)
     with exporter() as there:
         there.text = "".join(f'node_disk_io_now{{device="a{i}"}} {i}\n' for i in range(4))
         probe = OpenMetricsProbe(there.url)

@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from strata.errors import UsageError
+from strata.parsing.exposition import HEADS_MOST, MalformedMetrics, Parser
 from strata.probes.openmetrics.names import of_node_exporter
-from strata.probes.openmetrics.text import MalformedMetrics, Parser
 from strata.probes.port import Column, Probe, ProbeScope
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ TIMEOUT_S = 2.0
 MOST_BYTES = 16 << 20
 MOST_COLUMNS = 1 << 15
 """Of one exporter: a machine of 1,000 CPUs and 1,000 disks has fewer. Names that come later are passed over."""
-MOST_HEADS = 1 << 18
-"""Lines that are remembered from one answer to the next, before all are forgotten."""
 _ACCEPT = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
@@ -83,7 +81,7 @@ class OpenMetricsProbe(Probe):
         import urllib.request
         from http.client import HTTPException
 
-        if len(self._parser.heads) > MOST_HEADS:
+        if len(self._parser.heads) > HEADS_MOST:
             self._parser, self._ours = Parser(), {}
         request = urllib.request.Request(self._url, headers={"Accept": _ACCEPT})
         until = time.monotonic() + TIMEOUT_S
