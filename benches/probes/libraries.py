@@ -17,9 +17,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from pyroute2 import DiagSocket, IPRoute
 from pyroute2.netlink.diag import inet_diag_req
 
+from strata.parsing.exposition import Parser
 from strata.probes import qdisc
 from strata.probes.netlink import ROUTE, SOCK_DIAG, Netlink
-from strata.parsing.exposition import Parser
 from strata.probes.tcp import diag
 
 BLOCKS = 9

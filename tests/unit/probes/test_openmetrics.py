@@ -19,10 +19,10 @@ from strata.analyse.counters import readings
 from strata.errors import UsageError
 from strata.model.resources import processors_of
 from strata.model.result import CellResult
+from strata.parsing.exposition import MalformedMetrics, Parser
 from strata.probes import ProbedNode, Sampler, openmetrics
 from strata.probes.openmetrics import OpenMetricsProbe
 from strata.probes.openmetrics.names import of_node_exporter
-from strata.parsing.exposition import MalformedMetrics, Parser
 
 TEXT = """\
 # HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
-from strata.parsing.exposition import HEADS_MOST, Parser
 from strata.formats.results import _prometheus
 from strata.formats.results._counters import Sampled
 from strata.formats.results.source import Misread, Source, begins
 from strata.model.imported import Imported
+from strata.parsing.exposition import HEADS_MOST, Parser
 
 NAME, TITLE, ORDER = "openmetrics-text", "OpenMetrics and Prometheus' text with times (promtool tsdb dump)", 104
 
