@@ -88,12 +88,30 @@ def nothing_compared(stack: Stack, analysis: Analysis) -> Diagnosis:
     """No pair of layers has a workload in common."""
     have = {c.layer for c in analysis.cells}
     absent = [layer.name for layer in stack.layers if layer.name not in have]
+    failed = [c for c in _failed(analysis) if c.layer in absent]
+    for layer, below in stack.pairs:
+        for check in failed:
+            if check.layer == layer.name and (figure := analysis.summary(below.name, check.workload_key or "")):
+                return _no_result(check, figure)
     what = f"results of {', '.join(absent)}" if absent else "a closed-loop workload that two layers share"
     return inconclusive(
         "no two layers can be compared",
         f"No two layers were measured with the same workload: {what} missing.",
         "Measure the same workloads at every layer.",
         (what,),
+    )
+
+
+def _no_result(check: Check, below: CellSummary) -> Diagnosis:
+    """Every measurement at a layer failed, and the layer below it gives a figure for the same workload."""
+    layer = check.layer
+    return inconclusive(
+        f"{layer} gave no result, {below.layer} below it did",
+        f"{below.workload.label}: {units.count(below.iops.value)} IOPS at {below.layer}; {layer}: {check.message}. What "
+        f"is wrong lies at {layer} or on the way to it, and without a figure no cause can be told from another.",
+        f"Fix what {layer} reports. If it only takes long, measure for longer than a request takes (--runtime).",
+        (f"results of {layer}",),
+        layer=layer,
     )
 
 
@@ -211,7 +229,7 @@ def unaffected(case: Case) -> Diagnosis:
         )
     out = _nothing_above(stack, analysis)
     absent = [x.name for x in stack.layers if x.name not in {c.layer for c in analysis.cells}]
-    failed = tuple(f"{key} at {layer}, which gave no result" for layer, key in _without_result(analysis))
+    failed = tuple(f"{c.workload_key} at {c.layer}, which gave no result" for c in _failed(analysis))
     missing = (*(f"results of {name}" for name in absent), *_gaps(stack, analysis), *failed)
     silent = f" No results for {', '.join(absent)}." if absent else ""
     again = (
@@ -312,10 +330,10 @@ def _unlike_reads(slow: Sequence[SlowWrite]) -> Diagnosis:
     )
 
 
-def _without_result(analysis: Analysis) -> tuple[tuple[str, str], ...]:
-    """(layer, workload) of which every measurement failed."""
+def _failed(analysis: Analysis) -> tuple[Check, ...]:
+    """Of each layer and workload of which every measurement failed, why."""
     return tuple(
-        (c.layer, c.workload_key)
+        c
         for c in analysis.checks
         if c.kind == errors.NAME and c.workload_key and analysis.summary(c.layer, c.workload_key) is None
     )

@@ -102,6 +102,25 @@ def test_workloads_that_failed_at_a_layer_are_said_to_be_missing() -> None:
     assert f"{len(lost)} of {len(lost) + 1} workloads at path" in verdict.missing
 
 
+def test_a_layer_that_answers_nothing_in_time_is_where_to_look_and_no_cause_is_told() -> None:
+    scene = SCENES["healthy"]
+    analysis = scene.analysis(seed=1, sd=0.01)
+    message = "2 measurement(s) failed: no I/O completed within 0.5 s"
+    silent = tuple(
+        Check(kind="errors", layer="path", workload_key=c.workload.key, impossible=False, message=message)
+        for c in analysis.cells
+        if c.layer == "path"
+    )
+    below = {"cells": tuple(c for c in analysis.cells if c.layer != "path"), "comparisons": ()}
+    verdict = diagnose(scene.stack, analysis.model_copy(update=below | {"checks": silent})).verdict
+    assert (verdict.kind, verdict.layer, verdict.confidence) == (VerdictKind.INCONCLUSIVE, "path", 0.0)
+    assert verdict.headline == "inconclusive · path gave no result, direct below it did"
+    assert message in verdict.explanation and "IOPS at direct" in verdict.explanation and "--runtime" in verdict.next_step
+    # Nobody said why there is nothing: then nothing is said of it either.
+    verdict = diagnose(scene.stack, analysis.model_copy(update=below)).verdict
+    assert verdict.layer is None and verdict.headline == "inconclusive · no two layers can be compared"
+
+
 @pytest.mark.parametrize(
     ("ratio", "wide", "said"),
     [
