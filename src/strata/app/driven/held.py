@@ -31,7 +31,6 @@ from strata.app.driver import run_sampled, server_times, server_told
 from strata.app.noise import with_foreign_io
 from strata.app.place import Place
 from strata.app.sampling_scope import SamplingScope, starts_of
-from strata.app.trace import traced
 from strata.discover.chain import devices_of
 from strata.discover.survey import survey
 from strata.engine import (
@@ -58,12 +57,11 @@ from strata.model.foreign_io import ForeignIo
 from strata.model.placement import Placement
 from strata.model.progress import Glance
 from strata.model.result import EngineResult, Interval
-from strata.model.trace import TraceSummary, TraceTarget
+from strata.model.trace import TraceTarget
 from strata.model.workload import Workload
 from strata.probes import OF_NODE, PROBES, REMOTE, Sampler
 from strata.probes.issuers import Issuers
 from strata.probes.processes import Processes
-from strata.probes.trace import check as check_trace
 
 LOOK_S, MISSED_MOST, TELL_S, END_S = 0.1, 15, 0.25, 20.0
 """How often `hold` looks whether anybody waits, at how many looks in a row its scheduler may be missing, how often a
@@ -192,13 +190,6 @@ class Held:
         self._stopped.clear()
         with self._busy:
             return run_cell(self._engine, prepare_cell(self._own(layer, request)), None, self._ends)
-
-    def traced(self, layer: str, request: Request) -> tuple[TraceSummary, ...]:
-        """A short window with a trace of the devices below the layer."""
-        request = self._own(layer, request)
-        self._stopped.clear()
-        with self._busy:
-            return traced(self._engine, request, Path(request.endpoint.path or self.task.path), self._ends)
 
     def stop(self) -> None:
         """The running measurement ends with what it has."""
@@ -420,11 +411,6 @@ def _check_watched(node: str) -> None:
 def boot_id() -> str:
     """Of this machine since it was started."""
     return (read_text(_BOOT) or "").strip()
-
-
-def trace_there(path: str) -> None:
-    """Raises `RunFailed` where requests cannot be traced on this node."""
-    check_trace(path)
 
 
 def _message(interval: Interval, now: Glance) -> dict[str, Any]:

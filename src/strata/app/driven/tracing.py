@@ -82,12 +82,17 @@ class TracingNodes:
         self._open: set[str] = set()
         self._asked_at = 0.0
 
-    def begin(self, seconds: float, max_events: int) -> None:
-        """Returns when all record that can. Raises `RunFailed` where none does."""
+    def look(self) -> dict[str, tuple[TraceTarget, ...]]:
+        """By node what it would record; nothing is begun. Raises `RunFailed` where none may."""
         self._look()
         chosen = self._chosen()
         if not chosen:
             self._nobody()
+        return chosen
+
+    def begin(self, seconds: float, max_events: int) -> None:
+        """Returns when all record that can. Raises `RunFailed` where none does."""
+        chosen = self.look()
         task = NodeTask(uuid.uuid4().hex, None, "", "native", direct=False, writes=False, watches=True)
         self._group.begin(dict.fromkeys(chosen, task))
         for name in sorted(self._group.lost & set(chosen)):
