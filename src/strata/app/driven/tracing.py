@@ -112,6 +112,11 @@ class TracingNodes:
         if not self._open:
             self._nobody()
 
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """What is not traced so far, and why."""
+        return tuple(self._absent)
+
     def stop(self) -> None:
         """All end with what they have."""
         self._each(dict.fromkeys(self._open, node_call("stop_trace")))
