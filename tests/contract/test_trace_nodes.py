@@ -22,7 +22,7 @@ from another_machine import APART_S, another_machine
 from commands import STRATA, strata
 from fleet_peers import Running, cluster
 from loops import MIB, image, loop, need_root, run, unmount
-from tracing import BLOCK, read_in_order, with_tracefs
+from tracing import BLOCK, HIDDEN, read_in_order, with_tracefs
 
 from strata.app.driven.held import carry, hold, traceable_there
 from strata.app.driven.words import NodeTask, TracedThere
@@ -34,7 +34,6 @@ pytestmark = pytest.mark.root
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = '[stack]\nname = "traced"\n\n[[node]]\nname = "n1"\nowner = true\n\n[[node]]\nname = "n2"\n'
 LAYER = '\n[[layer]]\nname = "{name}"\nendpoint = "{uri}"\n{more}'
-HIDDEN = ["unshare", "--mount", "sh", "-c", 'umount -a -t tracefs; exec "$@"', "sh"]
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,8 @@ from commands import STRATA
 from strata_lab import tracefs
 
 BLOCK = 8192
+HIDDEN = ["unshare", "--mount", "sh", "-c", 'umount -a -t tracefs; exec "$@"', "sh"]
+"""Words before a command that may not trace."""
 
 
 def with_tracefs(*argv: object) -> list[str]:

@@ -179,7 +179,7 @@ def measure_endpoint(
         if wanted:
             from strata.app.trace import traced
 
-            traces = traced(generator, prepared.request, Path(endpoint.path or ""))
+            traces = traced(generator, prepared.request, Path(endpoint.path or "")).devices
     # Here: the numerical libraries are loaded by what judges a measurement, not by a word that is refused before it.
     from strata.analyse import analyse
 

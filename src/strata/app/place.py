@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from strata.app.driver import Stop
 from strata.app.sampling_scope import joined
 from strata.app.stacks import drop_layers, own_export
-from strata.app.trace import traced
+from strata.app.trace import ShortTrace, traced
 from strata.discover.chain import devices_of
 from strata.engine import (
     Backing,
@@ -49,7 +49,6 @@ from strata.model.plan import HEAD, Segment
 from strata.model.progress import Phase, Progress
 from strata.model.run import DataSet, Run
 from strata.model.stack import Stack
-from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 from strata.probes.trace import check as check_trace
 
@@ -346,7 +345,7 @@ class Place:
         """Raises `RunFailed` where requests cannot be traced."""
         check_trace(str(self.path))
 
-    def traced(self, engine: Engine, _layer: str, request: Request, stop_requested: Stop) -> tuple[TraceSummary, ...]:
+    def traced(self, engine: Engine, _layer: str, request: Request, stop_requested: Stop) -> ShortTrace:
         """A short window with a trace of the devices below the layer."""
         return traced(engine, request, self.path, stop_requested)
 

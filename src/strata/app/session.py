@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -213,12 +214,12 @@ class Session(Runner):
             self.place.check_trace()
         except RunFailed:
             return False
-        self._trace_cells(cells)
+        self.keep(message=self.say(*self._trace_cells(cells)))
         return any(c.traces for c in self.cells())
 
     def _trace_cells(self, only: Collection[tuple[str, str]] | None = None) -> list[str]:
-        """A short window with a trace for every cell that was measured; what went wrong, in words."""
-        run, said = self.running(), []
+        """A short window with a trace for every cell that was measured; what went wrong, in words, each once."""
+        run, wrong = self.running(), defaultdict[tuple[str, str], list[str]](list)
         measured = {c.cell for c in self.cells() if c.kind == StepKind.MEASURE.value and c.result}
         for index, cell in enumerate(c for c in run.plan.cells if c.key in measured):
             if only is not None and (cell.layer, cell.workload.key) not in only:
@@ -229,16 +230,22 @@ class Session(Runner):
             if cell.workload.rw.writes:
                 self.place.check_still_ours(cell.layer)
             traces: tuple[TraceSummary, ...] = ()
-            error = None
+            error, label = None, f"{cell.layer}, {cell.workload.label}"
             try:
                 request = self.request(cell, _timing(run.plan), 0, run.plan.placement)
-                traces = self.place.traced(self.engine, cell.layer, request, self.stop_requested)
+                found = self.place.traced(self.engine, cell.layer, request, self.stop_requested)
+                traces = found.devices
+                for why in found.said:
+                    wrong["trace of", why].append(label)
             except RunFailed as e:
                 error = e.headline
-                said.append(f"not traced: {cell.layer}, {cell.workload.label}: {error}")
+                wrong["not traced:", error].append(label)
             step = Step(order=FIRST_TRACE + index, round=0, cell=cell.key, kind=StepKind.TRACE)
             self.commit(result_of(step, cell, error=error, traces=traces))
-        return said
+        return [
+            f"{what} {first}{f' and {len(more)} more' if more else ''}: {why}"
+            for (what, why), (first, *more) in wrong.items()
+        ]
 
     def _watched(self, layer: str) -> SamplingScope:
         stack = self.running().plan.stack

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from strata import units
@@ -18,6 +19,7 @@ from strata.engine import Engine, Request, Timing, prepare_cell, run_cell
 from strata.errors import RunFailed, UsageError
 from strata.host import block, untrusted
 from strata.host.proc import Sys
+from strata.model.result import EngineResult
 from strata.model.stack import Stack
 from strata.model.survey import Device
 from strata.model.trace import (
@@ -255,7 +257,8 @@ def _as_result(found: ReadTrace, path: Path) -> TraceResult:
     )
 
 
-def _notes(figures: TraceFigures, told: TraceRecording, limit: float | None, max_events: int | None) -> tuple[str, ...]:
+def missing_of(told: TraceRecording, limit: float | None, max_events: int | None) -> list[str]:
+    """In words, what a window lost, and what it was too short for."""
     notes = []
     if not told.whole:
         lost = f"at least {units.count(told.losses.events)} events" if told.losses.events else "events"
@@ -266,6 +269,11 @@ def _notes(figures: TraceFigures, told: TraceRecording, limit: float | None, max
     if told.ended_by == "events" and max_events is not None and limit is not None:
         ended = units.duration(told.recorder.wall_ns)
         notes.append(f"the window ended after {ended}, when {units.count(max_events)} events were reached")
+    return notes
+
+
+def _notes(figures: TraceFigures, told: TraceRecording, limit: float | None, max_events: int | None) -> tuple[str, ...]:
+    notes = missing_of(told, limit, max_events)
     if told.wire is not None and told.wire.absent is not None:
         notes.append(f"headers of remote protocols could not be read off the wire: {told.wire.absent}")
     if told.wire is not None and told.wire.dropped:
@@ -290,23 +298,43 @@ def _notes(figures: TraceFigures, told: TraceRecording, limit: float | None, max
 
 
 WINDOW_S, RAMP_S, GRACE_S = 0.5, 0.1, 30.0
-MAX_EVENTS = 2_000_000
+SHORT_EVENTS = 2_000_000
+
+
+@dataclass(frozen=True)
+class ShortTrace:
+    """What reached each device while a workload ran for a moment, the upper one first. ``said``: what is missing of it,
+    or was not traced."""
+
+    devices: tuple[TraceSummary, ...]
+    said: tuple[str, ...] = ()
+
+
+def shortly(request: Request) -> tuple[Request, float]:
+    """As it is traced: for half a second at most. With the time after which a trace of it ends by itself."""
+    seconds = min(WINDOW_S, request.timing.runtime_s)
+    timing = Timing(ramp_s=RAMP_S, runtime_s=seconds, interval_s=seconds)
+    return request.model_copy(update={"timing": timing}), RAMP_S + seconds + GRACE_S
 
 
 def traced(
     engine: Engine, request: Request, where: Path, stop_requested: Callable[[], bool] = lambda: False
-) -> tuple[TraceSummary, ...]:
+) -> ShortTrace:
     """The workload of ``request`` for half a second, and what reached the devices below ``where`` meanwhile. Never in a
     timed round: a trace costs.
 
     The upper device comes first; what others did there is in it too. Raises what the engine and the trace raise.
     """
-    seconds = min(WINDOW_S, request.timing.runtime_s)
-    timing = Timing(ramp_s=RAMP_S, runtime_s=seconds, interval_s=seconds)
-    prepared = prepare_cell(request.model_copy(update={"timing": timing}))
-    with recording(targets_of(where), RAMP_S + seconds + GRACE_S, MAX_EVENTS) as window:
+    request, limit = shortly(request)
+    prepared = prepare_cell(request)
+    with recording(targets_of(where), limit, SHORT_EVENTS) as window:
         result = run_cell(engine, prepared, None, stop_requested)
         window.stop()
         figures, told = window.result()
     # Ramp and drain are in the trace, so they are in the count it is compared with.
+    return ShortTrace(summaries(figures, told, result), tuple(missing_of(told, limit, SHORT_EVENTS)))
+
+
+def summaries(figures: TraceFigures, told: TraceRecording, result: EngineResult) -> tuple[TraceSummary, ...]:
+    """The devices of a window beside that measurement, short."""
     return tuple(summary_of(d, figures.window_ns / 1e9, told.whole, result.completed) for d in figures.devices)

@@ -208,6 +208,8 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
         began, began_ns = time.monotonic(), time.time_ns()
         no_trace = "tracing is turned off (--no-trace)"
         traces, no_trace = _traces(watched, began) if asked.trace else (None, no_trace)
+        if asked.trace and watched.away is not None:
+            watched.away.begin_arrivals()
         issuers = Issuers().start()
         spent = time.process_time()
         ran: Ran | None = None
@@ -221,6 +223,7 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
             own = time.process_time() - spent
             if traces is not None:
                 traces.stop()
+            there = () if watched.away is None else watched.away.end_arrivals(began)
             who = issuers.stop()
         servers = watched.servers
         series, who = watched.stop(who)
@@ -238,7 +241,7 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
         issuers=who,
         servers=servers,
         starts=watched.starts,
-        arrivals=tuple(traces.arrivals) if traces is not None else (),
+        arrivals=(*(traces.arrivals if traces is not None else ()), *there),
         ran=ran,
         absent=tuple(dict.fromkeys(absent)),
         sampling_share=round(own / seconds, 4) if seconds > 0 else None,
@@ -279,17 +282,14 @@ def told(seen: Observed) -> WatchResult:
 
 
 def _traces(watched: OpenWatch, began: float) -> tuple[Traces | None, str]:
-    """Or why there are none. A node is sampled, and traces nothing."""
+    """Of this machine's devices, or why there are none; those of other machines are traced by their nodes."""
     stack = watched.stack
     try:
         if watched.away is not None:
             away = {one.layer for one in watched.reached if one.node is not None or not one.devices}
             stack = drop_layers(stack, away)
             if not stack.layers:
-                return (
-                    None,
-                    "the devices are on other machines, and are not traced from here: strata trace --nodes does",
-                )
+                return None, ""
         check_trace(stack.name)
         traces = Traces(targets_of_stack(stack, Sys()), began)
     except StrataError as e:

@@ -344,6 +344,13 @@ class TraceSummary(Value):
     threads: int
     requests_per_io: float | None = None
     """Requests at the device for each I/O of the application; None where those were not counted."""
+    node: NodeName | None = sparse(None)
+    """Whose device it is, where the nodes of a stack traced; None: this machine's."""
+
+    @property
+    def called(self) -> str:
+        """The device, and the node that has it."""
+        return self.device if self.node is None else f"{self.device} of {self.node}"
 
 
 def summary_of(device: DeviceTrace, seconds: float, whole: bool, app_ios: int | None = None) -> TraceSummary:
@@ -361,6 +368,7 @@ def summary_of(device: DeviceTrace, seconds: float, whole: bool, app_ios: int | 
         dispatchers=device.issuing.per_window,
         threads=device.issuing.threads,
         requests_per_io=device.requests / app_ios if app_ios else None,
+        node=device.target.node,
     )
 
 

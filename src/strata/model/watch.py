@@ -124,6 +124,13 @@ class Arrival(Value):
     done: tuple[int, ...] = ()
     flying: tuple[int, ...] = ()
     requests: Requests | None = sparse(None)
+    node: str | None = sparse(None)
+    """Whose device it is, and whose processes the sharers are; None: this machine's."""
+
+    @property
+    def label(self) -> str:
+        """``sdb of n1``; of this machine only ``sdb``."""
+        return self.device if self.node is None else f"{self.device} of {self.node}"
 
 
 class DeclaredLoad(Value):

@@ -285,7 +285,7 @@ def summary_lines(traces: Sequence[TraceSummary], width: int) -> list[str]:
             parts.append(f"{units.significant(t.dispatchers, 2)} issuing threads in 16 requests")
         told = "" if t.whole else " (events were lost: figures cover the recorded ones)"
         role = "" if t.role == "device" else f", {t.role}"
-        out += field("trace", f"{t.device}{role}: {'; '.join(parts) or 'no requests'}{told}", width, column=12)
+        out += field("trace", f"{t.called}{role}: {'; '.join(parts) or 'no requests'}{told}", width, column=12)
     return out
 
 

@@ -135,14 +135,14 @@ def _arrived(arrivals: tuple[Arrival, ...], width: int) -> list[str]:
     lines = [""]
     seen: set[str] = set()
     for a in arrivals:
-        if a.device in seen:
+        if a.label in seen:
             continue
-        seen.add(a.device)
+        seen.add(a.label)
         total = sum(n for _, n in a.lengths) or 1
         sizes = ", ".join(f"{units.size(size)} {figures.percent(n / total)}" for size, n in a.lengths[:3])
         who = ", ".join(f"{clean(s.name)}/{s.pid} {figures.percent(s.share)}" for s in a.sharers[:3])
         depth = "" if a.summary.mean_depth is None else f"; depth {units.significant(a.summary.mean_depth, 2)} at issue"
-        lines += field("arrives", f"{a.device}: {sizes}{depth}; {_order(a)}; from {who or 'unknown'}", width)
+        lines += field("arrives", f"{a.label}: {sizes}{depth}; {_order(a)}; from {who or 'unknown'}", width)
     return lines
 
 

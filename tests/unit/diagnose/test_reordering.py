@@ -18,7 +18,7 @@ from .scenes import demo_stack, simulate
 MS = 1e6
 
 
-def trace(late: float, service_ns: float, threads: float, device: str = "sdb") -> TraceSummary:
+def trace(late: float, service_ns: float, threads: float, device: str = "sdb", node: str | None = None) -> TraceSummary:
     """What a device saw; reads and writes alike."""
     half = OrderSummary(
         requests=5000,
@@ -45,17 +45,21 @@ def trace(late: float, service_ns: float, threads: float, device: str = "sdb") -
         mean_depth=8.0,
         dispatchers=threads,
         threads=round(threads),
+        node=node,
     )
 
 
-def seen(name: str, late: float, times: float, device: str = "sdb") -> tuple[Analysis, Diagnosis]:
+def seen(
+    name: str, late: float, times: float, device: str = "sdb", nodes: tuple[str | None, str | None] = (None, None)
+) -> tuple[Analysis, Diagnosis]:
     """A scene with traces: sequential writes of the path late by this share and so much slower at the device."""
     scene = SCENES[name]
     analysis = scene.analysis(seed=3, sd=0.01)
     cells = []
     for cell in analysis.cells:
         hit = cell.layer == "path" and cell.workload.rw.writes and not cell.workload.rw.random
-        made = trace(late, 2 * MS * times, 2.0, device) if hit else trace(0.0, 2 * MS, 1.0)
+        late_one = trace(late, 2 * MS * times, 2.0, device, nodes[0])
+        made = late_one if hit else trace(0.0, 2 * MS, 1.0, node=nodes[1])
         cells.append(cell.model_copy(update={"traces": (made,)}))
     analysis = analysis.model_copy(update={"cells": tuple(cells)})
     return analysis, diagnose(scene.stack, analysis)
@@ -95,6 +99,14 @@ def test_ruled_out_by_the_trace(late: float, times: float, because: str) -> None
 def test_another_device_says_nothing() -> None:
     _, found = seen("reordering", late=0.4, times=20, device="sdz")
     assert found.findings[0].cause is Cause.UNEXPLAINED
+
+
+def test_devices_of_one_name_are_told_apart_by_their_nodes() -> None:
+    _, found = seen("reordering", late=0.41, times=20, nodes=("n1", "n1"))
+    assert found.verdict.cause is Cause.REORDERING
+    assert "at sdb of n1" in " ".join(e.statement for e in found.findings[0].evidence)
+    _, found = seen("reordering", late=0.41, times=20, nodes=("n2", "n1"))
+    assert found.verdict.cause is not Cause.REORDERING
 
 
 def test_random_work_that_is_a_little_slow_too_does_not_rule_out_what_the_trace_shows() -> None:

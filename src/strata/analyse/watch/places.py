@@ -41,8 +41,11 @@ def places(seen: Observed, first: int = 0, end: int | None = None) -> tuple[Watc
 
 
 def _application(seen: Observed) -> Iterator[WatchedLayer]:
-    at_devices = {s.pid for a in seen.arrivals for s in a.sharers}
-    traced = [i for i in seen.issuers if i.watched or (i.node is None and i.pid in at_devices)]
+    # Behind a wire it is a server that has the requests at the device of another node.
+    top = seen.stack.layers[-1]
+    nodes = {None} if top.target.remote else {None, seen.reaches(top.name).node}
+    at_devices = {(a.node, s.pid) for a in seen.arrivals if a.node in nodes for s in a.sharers}
+    traced = [i for i in seen.issuers if i.watched or (i.node, i.pid) in at_devices]
     mine = traced if at_devices or seen.ran else seen.issuers
     for one in mine[:4]:
         moved = one.read_bytes + one.write_bytes
@@ -61,7 +64,7 @@ def _devices(seen: Observed, layer: str, node: str | None, resources: Resources)
     reached = seen.reaches(layer)
     here = [d for n in reached.devices if (d := resources.disk(n, reached.node)) is not None]
     for disk in here or [d for d in resources.disks if d.node is not None and d.node == node]:
-        yield device_row(layer, disk, [a for a in seen.arrivals if disk.node is None and a.device == disk.device])
+        yield device_row(layer, disk, [a for a in seen.arrivals if (a.device, a.node) == (disk.device, disk.node)])
 
 
 def device_row(layer: str, disk: Disk, arrivals: list[Arrival]) -> WatchedLayer:

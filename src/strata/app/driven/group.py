@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from strata import __version__
-from strata.app.driven.held import Held, carry, data_there, hold, trace_there
+from strata.app.driven.held import Held, carry, data_there, hold
 from strata.app.driven.words import DataThere, NodeTask
 from strata.errors import RunFailed, StrataError, UsageError
 from strata.fleet import Call, Cluster, NodeLost
@@ -79,13 +79,6 @@ class NodeGroup:
         if node == HERE:
             return data_there(path, load_seconds)
         return self.cluster.ask(node, data_there, path, load_seconds, deadline_s=CALL_S)
-
-    def check_trace(self, node: str, path: str) -> None:
-        """Raises `RunFailed` where requests cannot be traced on that node."""
-        if node == HERE:
-            trace_there(path)
-            return
-        self.cluster.ask(node, trace_there, path)
 
     def begin(self, tasks: Mapping[str, NodeTask]) -> None:
         """Each node holds its part of the run from here to `end`. Raises `RunFailed` where one does not."""

@@ -13,10 +13,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from strata.app.driven.window import NodeTrace, traceable
+from strata import units
+from strata.app.driven.window import NodeTrace, own_targets, traceable
 from strata.app.driven.words import (
+    ArrivedThere,
     DataThere,
     FileThere,
     LayersThere,
@@ -31,7 +33,6 @@ from strata.app.driver import run_sampled, server_times, server_told
 from strata.app.noise import with_foreign_io
 from strata.app.place import Place
 from strata.app.sampling_scope import SamplingScope, starts_of
-from strata.app.trace import traced
 from strata.discover.chain import devices_of
 from strata.discover.survey import survey
 from strata.engine import (
@@ -58,12 +59,14 @@ from strata.model.foreign_io import ForeignIo
 from strata.model.placement import Placement
 from strata.model.progress import Glance
 from strata.model.result import EngineResult, Interval
-from strata.model.trace import TraceSummary, TraceTarget
+from strata.model.trace import TraceTarget
 from strata.model.workload import Workload
 from strata.probes import OF_NODE, PROBES, REMOTE, Sampler
 from strata.probes.issuers import Issuers
 from strata.probes.processes import Processes
-from strata.probes.trace import check as check_trace
+
+if TYPE_CHECKING:
+    from strata.app.watch_traces import Traces
 
 LOOK_S, MISSED_MOST, TELL_S, END_S = 0.1, 15, 0.25, 20.0
 """How often `hold` looks whether anybody waits, at how many looks in a row its scheduler may be missing, how often a
@@ -95,6 +98,7 @@ class Held:
         self._prepared: Prepared | None = None
         self._servers = ExitStack()
         self._trace = NodeTrace()
+        self._arrivals: Traces | None = None
 
     def wants(self, wanted: Callable[[], bool]) -> None:
         """From now on that says whether the run is waited for."""
@@ -193,13 +197,6 @@ class Held:
         with self._busy:
             return run_cell(self._engine, prepare_cell(self._own(layer, request)), None, self._ends)
 
-    def traced(self, layer: str, request: Request) -> tuple[TraceSummary, ...]:
-        """A short window with a trace of the devices below the layer."""
-        request = self._own(layer, request)
-        self._stopped.clear()
-        with self._busy:
-            return traced(self._engine, request, Path(request.endpoint.path or self.task.path), self._ends)
-
     def stop(self) -> None:
         """The running measurement ends with what it has."""
         self._stopped.set()
@@ -267,6 +264,27 @@ class Held:
         """What it recorded, once it has ended; None until then."""
         return self._trace.take()
 
+    def begin_arrivals(self, targets: tuple[TraceTarget, ...]) -> int:
+        """Short traces of these devices of this machine from now on; when that was, by this node's monotonic clock.
+
+        Returns when the first one records.
+        """
+        # Here: the numerical libraries are loaded by the few nodes that are asked for it.
+        from strata.app.watch_traces import Traces
+
+        self._end_arrivals()
+        began_ns = time.monotonic_ns()
+        self._arrivals = Traces(own_targets(targets), began_ns / units.NS_PER_S)
+        self._arrivals.start()
+        if self.over.is_set():
+            self._end_arrivals()
+        return began_ns
+
+    def end_arrivals(self) -> ArrivedThere:
+        """They end, and what they saw."""
+        found = self._end_arrivals()
+        return ArrivedThere((), None) if found is None else ArrivedThere(tuple(found.arrivals), found.absent)
+
     def stop_trace(self) -> None:
         """It ends with what it has."""
         self._trace.stop()
@@ -298,6 +316,7 @@ class Held:
         self._stopped.set()
         # A load that does not end is left to its own limit: what it writes to must not go before it.
         self._trace.close()
+        self._end_arrivals()
         ended = self._busy.acquire(timeout=END_S)
         try:
             self._end_sampler()
@@ -321,6 +340,12 @@ class Held:
         if who is not None:
             who.stop()
         return () if sampler is None else sampler.stop()
+
+    def _end_arrivals(self) -> Traces | None:
+        found, self._arrivals = self._arrivals, None
+        if found is not None:
+            found.stop()
+        return found
 
     def _own(self, layer: str, request: Request) -> Request:
         """The request with the file that this node has open, and a limit to how long nobody looks at its load."""
@@ -420,11 +445,6 @@ def _check_watched(node: str) -> None:
 def boot_id() -> str:
     """Of this machine since it was started."""
     return (read_text(_BOOT) or "").strip()
-
-
-def trace_there(path: str) -> None:
-    """Raises `RunFailed` where requests cannot be traced on this node."""
-    check_trace(path)
 
 
 def _message(interval: Interval, now: Glance) -> dict[str, Any]:

@@ -4,7 +4,7 @@ of its layer, and the answers of all are one."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,13 @@ from urllib.parse import urlsplit
 from strata.app.credentials import PASSWORD
 from strata.app.driven.group import HERE, NodeGroup, node_call, raised
 from strata.app.driven.scopes import Scopes, shifted
+from strata.app.driven.tracing import TracingNodes
 from strata.app.driven.words import FileThere, LayersThere, MeasuredThere, NodeTask, SampledThere
 from strata.app.driver import Hear, Stop, interval_of
 from strata.app.place import Place
 from strata.app.sampling_scope import SamplingScope
 from strata.app.stacks import drop_layers, own_export
+from strata.app.trace import SHORT_EVENTS, ShortTrace, missing_of, shortly, summaries
 from strata.engine import Engine, Request, Timing
 from strata.engine.cell import Prepared
 from strata.errors import RunFailed, StrataError, UsageError
@@ -32,6 +34,7 @@ from strata.model.stack import Layer, Stack
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 
+LOOK_S = 0.1
 BEYOND_S = 60.0
 """A measurement that has not answered so long after its end is lost; what is in flight is waited for 30 s."""
 
@@ -184,13 +187,43 @@ class NodesPlace(Place):
         return Generator(iops=iops, ns_per_io=cost), each[lowest][1]
 
     def check_trace(self) -> None:
-        self.group.check_trace(owner_of(self.stack), str(self.path))
+        """One that may not says so beside each trace."""
+        # The file itself is not there yet.
+        self._tracing(map(_at_its_directory, self.stack.layers)).look()
 
-    def traced(self, _engine: Engine, layer: str, request: Request, stop_requested: Stop) -> tuple[TraceSummary, ...]:
-        node = self._of[layer]
-        asked = {node: node_call("traced", layer, _bare(request))}
-        found: tuple[TraceSummary, ...] = raised(self.group.each(asked, stop_requested=stop_requested)[node])
-        return found
+    def traced(self, _engine: Engine, layer: str, request: Request, stop_requested: Stop) -> ShortTrace:
+        """By the nodes which have the devices that the layer's requests reach, whoever drives it."""
+        at = self.stack.layer(layer)
+        # From the top downward, as the devices of one host.
+        own = [one for one in (at, *self.stack.stands_on(at)) if self._has_devices(one)]
+        nodes = self._tracing(own or filter(self._has_devices, self.stack.layers))
+        request, limit = shortly(request)
+        try:
+            nodes.begin(limit, SHORT_EVENTS)
+            result = self.alone(layer, request, stop_requested)
+            nodes.stop()
+            while not nodes.wait(LOOK_S):
+                pass
+            found = nodes.result()
+        finally:
+            nodes.close()
+        devices: list[TraceSummary] = []
+        said = list(found.absent)
+        for one in found.windows:
+            figures, told = one.told
+            devices += summaries(figures.model_copy(update={"devices": one.devices}), told, result)
+            said += (f"{one.name}: {why}" for why in missing_of(told, limit, SHORT_EVENTS))
+        return ShortTrace(tuple(devices), tuple(said))
+
+    def _tracing(self, layers: Iterable[Layer]) -> TracingNodes:
+        """Those of these layers that are files and devices. Raises `RunFailed` where a node of them has gone."""
+        local = tuple(one for one in layers if one.target.kind in (EndpointKind.FILE, EndpointKind.BLOCK))
+        stack = self.stack.model_copy(update={"layers": local})
+        return TracingNodes(NodeGroup(self.group.cluster, stack, "trace"), stack)
+
+    def _has_devices(self, layer: Layer) -> bool:
+        under = self._there[self._of[layer.name]].under.get(layer.name)
+        return under is not None and bool(under.devices)
 
     # --- what an experiment changes
 
@@ -267,6 +300,13 @@ class NodesPlace(Place):
         """As `Scopes.besides`, of the nodes that are there."""
         found = self._scopes.besides(self._of[layer], layer)
         return [(other, scope, whole) for other, scope, whole in found if other not in self.group.lost]
+
+
+def _at_its_directory(layer: Layer) -> Layer:
+    path = layer.target.path
+    if layer.target.kind is not EndpointKind.FILE or path is None:
+        return layer
+    return layer.model_copy(update={"endpoint": f"file:{Path(path).parent}"})
 
 
 def _with_own_password(layer: Layer) -> Layer:

@@ -82,12 +82,17 @@ class TracingNodes:
         self._open: set[str] = set()
         self._asked_at = 0.0
 
-    def begin(self, seconds: float, max_events: int) -> None:
-        """Returns when all record that can. Raises `RunFailed` where none does."""
+    def look(self) -> dict[str, tuple[TraceTarget, ...]]:
+        """By node what it would record; nothing is begun. Raises `RunFailed` where none may."""
         self._look()
         chosen = self._chosen()
         if not chosen:
             self._nobody()
+        return chosen
+
+    def begin(self, seconds: float, max_events: int) -> None:
+        """Returns when all record that can. Raises `RunFailed` where none does."""
+        chosen = self.look()
         task = NodeTask(uuid.uuid4().hex, None, "", "native", direct=False, writes=False, watches=True)
         self._group.begin(dict.fromkeys(chosen, task))
         for name in sorted(self._group.lost & set(chosen)):
@@ -106,6 +111,11 @@ class TracingNodes:
                 self._open.add(name)
         if not self._open:
             self._nobody()
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """What is not traced so far, and why."""
+        return tuple(self._absent)
 
     def stop(self) -> None:
         """All end with what they have."""

@@ -18,7 +18,8 @@ from strata import units
 from strata.app.driven.group import HERE, NodeGroup, node_call, raised
 from strata.app.driven.held import boot_id, reached_there
 from strata.app.driven.scopes import shifted
-from strata.app.driven.words import NodeTask, ReachedThere, SampledThere
+from strata.app.driven.tracing import TracingNodes
+from strata.app.driven.words import ArrivedThere, NodeTask, ReachedThere, SampledThere
 from strata.app.sampling_scope import SamplingScope, joined, over_smb, ports_of
 from strata.discover.chain import Under
 from strata.errors import StrataError
@@ -27,7 +28,7 @@ from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.resources import place
 from strata.model.series import Series, SeriesKind
 from strata.model.stack import Node, Stack
-from strata.model.watch import Issuer
+from strata.model.watch import Arrival, Issuer
 from strata.probes import ProbedNode
 
 TAKE_S, TAKE_SAMPLES, ASK_S = 2.0, 5, 30.0
@@ -88,6 +89,7 @@ class WatchedNodes:
         self._taking, self._stop = threading.Lock(), threading.Event()
         self._began, self._take_s = time.monotonic(), TAKE_S
         self._heard: dict[str, float] = {}
+        self._traced: dict[str, int] = {}
         self._thread: threading.Thread | None = None
 
     # --- what is where
@@ -166,6 +168,48 @@ class WatchedNodes:
                 self._lose(name, given.headline)
         self._thread = threading.Thread(target=self._go, name="strata-watch-nodes", daemon=True)
         self._thread.start()
+
+    def begin_arrivals(self) -> None:
+        """Short traces of the devices of other machines, where one of their nodes may trace; nothing of this one."""
+        kinds = (EndpointKind.FILE, EndpointKind.BLOCK)
+        away = tuple(
+            x for x in self._layers if x.target.kind in kinds and self._readers.get(x.node or "", HERE) != HERE
+        )
+        if not away:
+            return
+        tracing = TracingNodes(self._group, self._stack.model_copy(update={"layers": away}))
+        try:
+            chosen = tracing.look()
+        except StrataError as e:
+            chosen = {}
+            self._absent |= {} if tracing.absent else {f"traces: {e.headline}": None}
+        self._absent |= dict.fromkeys(f"traces: {why}" for why in tracing.absent)
+        calls = {n: node_call("begin_arrivals", t) for n, t in chosen.items() if n in self._asked - set(self._lost)}
+        for name, given in self._group.each(calls, ASK_S).items() if calls else ():
+            if isinstance(given, StrataError):
+                self._absent[f"traces: {name}: {given.headline}"] = None
+            else:
+                self._traced[name] = given
+
+    def end_arrivals(self, began: float) -> tuple[Arrival, ...]:
+        """What they saw, since ``began`` of our monotonic clock."""
+        found: list[Arrival] = []
+        calls = {name: node_call("end_arrivals") for name in self._traced if name not in self._lost}
+        for name, given in self._group.each(calls, ASK_S).items() if calls else ():
+            try:
+                there: ArrivedThere = raised(given)
+                ours = (self._traced[name] - self._group.offset_ns(name)) / units.NS_PER_S - began
+            except StrataError as e:
+                self._absent[f"traces: {name}: {e.headline}"] = None
+                continue
+            if there.absent is not None:
+                self._absent[f"traces: {name}: {there.absent}"] = None
+            for one in there.arrivals:
+                at = round(one.from_s + ours, 3)
+                kept = None if one.requests is None else one.requests.model_copy(update={"from_s": at})
+                # By the name under which its machine is sampled, as the device's counters.
+                found.append(one.model_copy(update={"from_s": at, "requests": kept, "node": self._readers[name]}))
+        return tuple(found)
 
     def take(self) -> tuple[tuple[Series, ...], tuple[Issuer, ...]]:
         """What was counted, and who issued I/O on other machines, since the last call."""

@@ -52,7 +52,7 @@ class NodeTrace:
     def begin(self, targets: Sequence[TraceTarget], seconds: float, max_events: int) -> None:
         """Returns when it records. Raises `UsageError`, and what `recording` raises."""
         check_window(seconds, max_events)
-        followed = _own(targets)
+        followed = own_targets(targets)
         with self._lock:
             if self._window is not None:
                 raise RunFailed("cannot trace", followed[0].name, "a trace is under way here", "wait for its end")
@@ -89,7 +89,7 @@ class NodeTrace:
             opened.close()
 
 
-def _own(asked: Sequence[TraceTarget]) -> tuple[TraceTarget, ...]:
+def own_targets(asked: Sequence[TraceTarget]) -> tuple[TraceTarget, ...]:
     """These devices as this machine knows them: of what was asked only their names and places count."""
     if not 0 < len(asked) <= TARGETS_MOST:
         why = f"a window follows 1 to {TARGETS_MOST} devices"

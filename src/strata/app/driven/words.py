@@ -18,7 +18,7 @@ from strata.model.series import Series
 from strata.model.stack import Stack
 from strata.model.survey import Survey
 from strata.model.trace import TraceFigures, TraceRecording, TraceTarget
-from strata.model.watch import Issuer
+from strata.model.watch import Arrival, Issuer
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,14 @@ class SampledThere:
     epoch_ns: int
     issuers: tuple[Issuer, ...] = ()
     server: ServerTimes | None = None
+
+
+@dataclass(frozen=True)
+class ArrivedThere:
+    """What short traces of a node saw, ``from_s`` since they began there, and why there are no more."""
+
+    arrivals: tuple[Arrival, ...]
+    absent: str | None
 
 
 @dataclass(frozen=True)

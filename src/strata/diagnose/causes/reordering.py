@@ -70,7 +70,7 @@ def judge_pair(pair: Pair) -> Opinion:
     return Opinion(
         weight=Weight.SHOWN,
         title=f"sequential {what} arrive out of order",
-        explanation=f"The device {here.device} gets the same requests in another order and takes {times} times as "
+        explanation=f"The device {here.called} gets the same requests in another order and takes {times} times as "
         f"long for each. {view.below.name} sends them in order.",
         next_step="Use one dispatcher for this layer, or a write-back cache at the device; random workloads gain "
         "nothing.",
@@ -160,8 +160,8 @@ def _twin(pair: Pair, point: Point) -> Point | None:
 
 def same_device(point: Point) -> tuple[TraceSummary, TraceSummary] | None:
     """(this layer's trace, that of the layer below) of the lowest device that both reached; None without one."""
-    there = {t.device: t for t in point.lower.traces if _requests(point, t)}
-    both = [(t, there[t.device]) for t in point.upper.traces if t.device in there and _requests(point, t)]
+    there = {t.called: t for t in point.lower.traces if _requests(point, t)}
+    both = [(t, there[t.called]) for t in point.upper.traces if t.called in there and _requests(point, t)]
     return both[-1] if both else None
 
 
@@ -189,7 +189,7 @@ def _evidence(point: Point, here: TraceSummary, there: TraceSummary, pair: Pair)
     lost = "" if here.whole and there.whole else " (events were lost: figures cover the recorded ones)"
     service = units.duration(half.service_mean_ns or 0), units.duration(below.service_mean_ns or 0)
     return operational(
-        f"{point.workload.label}: issued in sequence; at {here.device} {_follow(half)} of the {what} "
+        f"{point.workload.label}: issued in sequence; at {here.called} {_follow(half)} of the {what} "
         f"follow the one before and {units.percent(_late(point, here), 2)} arrive out of order{by} (from "
         f"{pair.view.below.name}: {_follow(below)} and {units.percent(_late(point, there), 2)}). The device takes "
         f"{service[0]} for each, against {service[1]} in order{lost}",

@@ -161,7 +161,7 @@ class LoadView:
         return tuple(
             a
             for a in self.seen.arrivals
-            if self.device == (a.device, None) and a.summary.read.requests + a.summary.write.requests
+            if self.device == (a.device, a.node) and a.summary.read.requests + a.summary.write.requests
         )
 
     @cached_property
@@ -233,7 +233,8 @@ class LoadView:
         at_device = {s.pid for s in self.sharers if not s.kernel and s.share >= LOAD}
         node = self.seen.reaches(self.top.name).node
         there = tuple(i for i in self.seen.issuers if i.node == node)
-        return tuple(i for i in there if node is None and i.pid in at_device) or there[:1]
+        at_it = self.device is not None and self.device[1] == node
+        return tuple(i for i in there if at_it and i.pid in at_device) or there[:1]
 
     @property
     def beside(self) -> tuple[Issuer, ...]:
@@ -247,7 +248,9 @@ class LoadView:
         for it.
         """
         names = {s.name for s in self.resources.servers} if not self.seen.servers else set()
-        served = {s.pid for s in self.sharers if s.pid in self.seen.servers or s.name in names}
+        # Processes that serve are known of this machine alone.
+        servers = self.seen.servers if self.device is not None and self.device[1] is None else ()
+        served = {s.pid for s in self.sharers if s.pid in servers or s.name in names}
         return frozenset({i.pid for i in self.watched if i in self.beside} | served)
 
     def state(self, name: str) -> float | None:
@@ -255,10 +258,11 @@ class LoadView:
         # Who steers the load has no requests of its own, moves no data, and where nobody does (a client in user space)
         # hardly runs.
         traced = {one.pid for one in self.sharers if one.share >= LOAD}
+        node = None if self.device is None else self.device[1]
         most = max((_moved(i) for i in self.watched), default=0.0)
         busiest = max((i.cores for i in self.watched), default=0.0)
         seen = [i for i in self.watched if i.threads is not None]
-        chosen = [i.threads for i in seen if i.threads is not None and i.node is None and i.pid in traced] or [
+        chosen = [i.threads for i in seen if i.threads is not None and i.node == node and i.pid in traced] or [
             i.threads
             for i in seen
             if i.threads is not None and (_moved(i) >= 0.1 * most if most > 0 else i.cores >= 0.3 * busiest > 0)

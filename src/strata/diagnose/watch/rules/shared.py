@@ -12,6 +12,7 @@ from strata import units
 from strata.diagnose.watch.claim import Claim, Not
 from strata.diagnose.watch.view import LoadView
 from strata.model.finding import Cause
+from strata.model.resources import place
 from strata.text.controls import line as clean
 
 OTHERS = 0.15
@@ -33,9 +34,9 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     if share < OTHERS:
         yield Not(Cause.NOISY_DEVICE, f"others have {units.percent(share, 2)} of the requests at {view.device_name}")
         return
-    yield from _claimed(
-        view, share, f"{clean(others[0].name)}/{others[0].pid}", 0.86 if view.seen.ran is not None else 0.6
-    )
+    node = None if view.device is None else view.device[1]
+    who = place(f"{others[0].name}/{others[0].pid}", node)
+    yield from _claimed(view, share, clean(who), 0.86 if view.seen.ran is not None else 0.6)
 
 
 def _by_processes(view: LoadView, mine: frozenset[int]) -> Iterator[Claim | Not]:
