@@ -47,7 +47,8 @@ def test_what_is_refused_before_it_is_measured_loads_no_numerical_library() -> N
 
 def test_one_cell_is_measured_and_stored_without_the_library_of_distributions(tmp_path: Path) -> None:
     words = ["measure", "null:1m", "--runtime", "50ms", "--ramp-time", "0", "--progress", "none"]
-    assert loaded(words, tmp_path / "s.db") & {"scipy", "rich.console", "jinja2"} == set()
+    # Nor what only layers need: it would come before the first I/O.
+    assert loaded(words, tmp_path / "s.db") & {"scipy", "rich.console", "jinja2", "strata.app.diagnose"} == set()
 
 
 def test_the_evidence_of_a_verdict_unpacks_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
