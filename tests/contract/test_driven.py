@@ -17,6 +17,7 @@ from commands import started, strata
 from fleet_peers import Running, cluster
 from loops import need
 from namespaces import inside, star
+from users_file import SIZE, served, users_file
 
 from strata.app.diagnose import diagnose_path
 from strata.app.options import Options
@@ -31,7 +32,6 @@ from strata.model.survey_compared import Agreement
 from strata.plan.words import workload_from_words
 
 MIB = 1 << 20
-SIZE = 16 * MIB
 STACK = """
 [stack]
 name = "driven"
@@ -89,19 +89,13 @@ def data(tmp_path: Path) -> Path:
     """The user's own test file, on n1's machine."""
     path = tmp_path / "volume" / "strata.dat"
     path.parent.mkdir()
-    with testfile.new(path, SIZE) as held:
-        os.pwrite(held.fd, os.urandom(SIZE - MARK_BYTES), MARK_BYTES)
-        held.keep()
-    return path
+    return users_file(path)
 
 
 @pytest.fixture
 def share(data: Path) -> Iterator[str]:
-    """A server of that file, as one that is there already."""
-    with testfile.own(data, lock=False) as held:
-        backing = Backing(kind="file", path=str(data), fd=held.fd, read_only=False, direct=False)
-        with TargetProcess(TargetConfig(backing=backing, export="volume", guarded_bytes=MARK_BYTES)) as server:
-            yield server.uri(1)
+    with served(data, direct=False) as uri:
+        yield uri
 
 
 def stack(folder: Path, nodes: Running, data: Path, share: str) -> Path:

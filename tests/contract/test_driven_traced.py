@@ -6,7 +6,6 @@ n1 is another machine to whoever asks and has the disk; it alone may trace, unle
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,13 +18,9 @@ from commands import STRATA
 from fleet_peers import Running, cluster
 from loops import MIB, image, loop, mounted, need, need_root, run, unmount
 from tracing import HIDDEN, with_tracefs
-
-from strata.engine import Backing, TargetConfig, TargetProcess
-from strata.host import testfile
-from strata.host.mark import MARK_BYTES
+from users_file import served, users_file
 
 pytestmark = pytest.mark.root
-SIZE = 16 * MIB
 STACK = """
 [stack]
 name = "traced"
@@ -84,21 +79,14 @@ def volume(tmp_path: Path) -> Iterator[tuple[str, Path]]:
 
 @pytest.fixture
 def data(volume: tuple[str, Path]) -> Path:
-    """The user's own test file."""
-    path = volume[1] / "strata.dat"
-    with testfile.new(path, SIZE) as held:
-        os.pwrite(held.fd, os.urandom(SIZE - MARK_BYTES), MARK_BYTES)
-        held.keep()
-    return path
+    return users_file(volume[1] / "strata.dat")
 
 
 @pytest.fixture
 def share(data: Path) -> Iterator[str]:
-    """A server of that file, beside n1."""
-    with testfile.own(data, lock=False) as held:
-        backing = Backing(kind="file", path=str(data), fd=held.fd, read_only=False, direct=True)
-        with TargetProcess(TargetConfig(backing=backing, export="volume", guarded_bytes=MARK_BYTES)) as server:
-            yield server.uri(1)
+    """Beside n1."""
+    with served(data, direct=True) as uri:
+        yield uri
 
 
 def nodes(folder: Path, n1: list[str], n2: list[str]) -> Any:

@@ -27,7 +27,7 @@ from serving import (
     report,
     served,
     until,
-)  # fmt: skip
+)
 
 from strata.app.kept import load_report
 from strata.report.html import page

@@ -108,7 +108,7 @@ def _no_result(check: Check, below: CellSummary) -> Diagnosis:
     return inconclusive(
         f"{layer} gave no result, {below.layer} below it did",
         f"{below.workload.label}: {units.count(below.iops.value)} IOPS at {below.layer}; {layer}: {check.message}. "
-        f"What is wrong lies at {layer} or on the way to it; without a figure no cause can be told from another.",
+        f"Look at {layer} and the way to it; without a figure no cause can be told from another.",
         f"Fix what {layer} reports. If it only takes long, measure for longer than a request takes (--runtime).",
         (f"results of {layer}",),
         layer=layer,

@@ -18,8 +18,8 @@ _LABEL = re.compile(r'\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(,
 # float() would also take "1_000", "infinity" and blanks.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _SPECIAL = {"+Inf": math.inf, "Inf": math.inf, "-Inf": -math.inf, "NaN": math.nan, "Nan": math.nan}
-HEADS_MOST = 1 << 18
-"""Names with labels that are remembered of one source, before all are forgotten."""
+HEADS_MOST, HEADS_CHARACTERS_MOST = 1 << 18, 16 << 20
+"""Names with labels that are remembered of one source, and their length together, before all are forgotten."""
 _ESCAPES = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
 
 
@@ -35,6 +35,17 @@ class Parser:
 
     def __init__(self) -> None:
         self.heads: dict[str, tuple[str, Mapping[str, str]]] = {}
+        self._characters = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether it remembers more than it should, and has to `forget` before it reads on."""
+        return len(self.heads) > HEADS_MOST or self._characters > HEADS_CHARACTERS_MOST
+
+    def forget(self) -> None:
+        """All heads."""
+        self.heads.clear()
+        self._characters = 0
 
     def values(self, text: str) -> Iterator[tuple[str, float]]:
         """(head, value) of every sample in order. Comments, help and types are passed over; exemplars and timestamps
@@ -72,6 +83,8 @@ class Parser:
             raise ValueError(f"{' '.join(rest)!r} is not a timestamp")
         found = _value(value), _time(rest[0]) if rest else None
         head = line[:at].rstrip()
+        if head not in self.heads:
+            self._characters += len(head)
         self.heads[head] = name, labels
         return head, *found
 

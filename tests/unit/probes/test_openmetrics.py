@@ -19,6 +19,7 @@ from strata.analyse.counters import readings
 from strata.errors import UsageError
 from strata.model.resources import processors_of
 from strata.model.result import CellResult
+from strata.parsing import exposition
 from strata.parsing.exposition import MalformedMetrics, Parser
 from strata.probes import ProbedNode, Sampler, openmetrics
 from strata.probes.openmetrics import OpenMetricsProbe
@@ -69,6 +70,16 @@ def test_a_line_that_is_read_again_says_its_time_and_is_held_as_strictly() -> No
     for line in ('a{x="1"} 2 3 4', 'a{x="1"} 2 x', 'a{x="1"} 1_0 3', 'a{x="1"} 2  3 4', '{x="1"} 2 3', '{"a"} 2'):
         with pytest.raises(ValueError):
             parser.sample(line)
+
+
+def test_long_heads_are_forgotten_before_they_are_many() -> None:
+    parser = Parser()
+    for i in range(17):
+        assert not parser.full
+        parser.sample(f'a{i}{{x="{"y" * 1_000_000}"}} 1')
+    assert parser.full
+    parser.forget()
+    assert not parser.full and not parser.heads
 
 
 def test_every_line_of_the_format() -> None:
@@ -254,7 +265,7 @@ def test_an_exporter_that_is_away_at_the_start_is_said_and_read_when_it_comes() 
 
 def test_an_exporter_that_never_says_the_same_twice_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openmetrics, "MOST_COLUMNS", 5)
-    monkeypatch.setattr(openmetrics, "HEADS_MOST", 4)
+    monkeypatch.setattr(exposition, "HEADS_MOST", 4)
     with exporter() as there:
         there.text = "".join(f'node_disk_io_now{{device="a{i}"}} {i}\n' for i in range(4))
         probe = OpenMetricsProbe(there.url)

@@ -12,7 +12,7 @@ from strata.formats.results import _prometheus
 from strata.formats.results._counters import Sampled
 from strata.formats.results.source import Misread, Source, begins
 from strata.model.imported import Imported
-from strata.parsing.exposition import HEADS_MOST, Parser
+from strata.parsing.exposition import Parser
 
 NAME, TITLE, ORDER = "openmetrics-text", "OpenMetrics and Prometheus' text with times (promtool tsdb dump)", 104
 
@@ -36,8 +36,8 @@ def read(source: Source) -> Imported:
             units[words[2]] = words[3][:40]
         if not said or said[0] == "#":
             continue
-        if len(parser.heads) > HEADS_MOST:
-            parser.heads.clear()
+        if parser.full:
+            parser.forget()
         try:
             head, value, at = parser.sample(said)
         except ValueError as e:

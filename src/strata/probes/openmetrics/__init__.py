@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from strata.errors import UsageError
-from strata.parsing.exposition import HEADS_MOST, MalformedMetrics, Parser
+from strata.parsing.exposition import MalformedMetrics, Parser
 from strata.probes.openmetrics.names import of_node_exporter
 from strata.probes.port import Column, Probe, ProbeScope
 
@@ -81,8 +81,9 @@ class OpenMetricsProbe(Probe):
         import urllib.request
         from http.client import HTTPException
 
-        if len(self._parser.heads) > HEADS_MOST:
-            self._parser, self._ours = Parser(), {}
+        if self._parser.full:
+            self._parser.forget()
+            self._ours.clear()
         request = urllib.request.Request(self._url, headers={"Accept": _ACCEPT})
         until = time.monotonic() + TIMEOUT_S
         try:
