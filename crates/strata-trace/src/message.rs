@@ -321,6 +321,8 @@ impl Connection {
         let begin = direction.place(segment.seq)?;
         let end = begin + segment.length as u64;
         let Some((protocol, client)) = self.spoken else {
+            // What comes before the first question is a greeting; where some of it is missing, that may have been one.
+            self.unmatched |= u64::from(begin > direction.seen);
             direction.seen = direction.seen.max(end);
             direction.next = direction.seen;
             return None;
