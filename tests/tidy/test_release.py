@@ -14,6 +14,7 @@ from pathlib import Path
 import manual
 import pytest
 import release
+import same_packages
 import yaml
 
 import packages
@@ -131,6 +132,29 @@ def test_a_release_is_a_commit_and_a_tag_and_reaches_nobody(throw_away: Path) ->
     done = released(throw_away, "9.8.8")
     assert done.returncode == 1 and "changes that are not committed" in done.stderr
     assert said(throw_away, "tag", "--list", "v9.8.*") == "v9.8.7"
+
+
+def test_other_bytes_of_one_commit_are_named_and_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(same_packages, "ROOT", tmp_path)
+    lines = ["ab12  strata.whl\n", "cd34  strata.deb\n"]
+    for folder, image in (("dist", "ef56"), ("other", "0078")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "SHA256SUMS").write_text("".join([*lines, f"{image}  strata.oci.tar\n"]))
+    other = tmp_path / "other" / "SHA256SUMS"
+    assert same_packages.main([str(other)]) == 0
+    assert capsys.readouterr().out == "the same bytes twice: strata.whl, strata.deb\n"
+    for changed, said in (
+        (["ab12  strata.whl\n", "cd35  strata.deb\n"], "strata.deb: cd34 in"),
+        (lines[1:], "strata.whl: ab12 in"),
+        ([*lines, "aa11  strata.rpm\n"], "strata.rpm: not there in"),
+    ):
+        other.write_text("".join(changed))
+        assert same_packages.main([str(other)]) == 1
+        assert f"error: {said} {tmp_path / 'dist'}" in (told := capsys.readouterr().err) and told.count("error: ") == 1
+    (tmp_path / "dist" / "SHA256SUMS").unlink()
+    assert same_packages.main([str(other)]) == 2 and "make packages writes it" in capsys.readouterr().err
 
 
 def test_deb_and_rpm_take_what_the_manual_writes_and_the_image_is_the_containerfile() -> None:
