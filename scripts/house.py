@@ -274,9 +274,8 @@ def cmd_changelog(_: list[str]) -> int:
 
 
 def cmd_packages(args: list[str]) -> int:
-    """Wheels, deb, rpm and image of what is committed."""
+    """Wheels, deb, rpm and image of what is committed, which are built from a clone: the engine here is not asked."""
     environment("dev")
-    native()
     return subprocess.call([BIN / "python", ROOT / "scripts" / "packages.py", *args], cwd=ROOT)
 
 
@@ -289,7 +288,6 @@ def cmd_same_packages(args: list[str]) -> int:
 def cmd_test_packages(args: list[str]) -> int:
     """Each of them installed in a root of its own, and used there."""
     environment("dev")
-    native()
     words = ["-m", "slow", "tests/packages", *args]
     return subprocess.call([BIN / "python", "-m", "pytest", *words], cwd=ROOT)
 
