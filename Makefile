@@ -2,7 +2,7 @@
 PYTHON ?= python3
 HOUSE := $(PYTHON) scripts/house.py
 
-.PHONY: run test quick check docs changelog packages test-packages release setup lock clean bench-demos bench-diagnosis bench-engine bench-fleet bench-gate bench-honesty bench-imports bench-lab bench-matrix bench-probes bench-scale bench-serve bench-store bench-trace bench-watch lab-selftest soak fuzz
+.PHONY: run test quick check docs changelog packages same-packages test-packages release setup lock clean bench-demos bench-diagnosis bench-engine bench-fleet bench-gate bench-honesty bench-imports bench-lab bench-matrix bench-probes bench-scale bench-serve bench-store bench-trace bench-watch lab-selftest soak fuzz
 
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
@@ -82,6 +82,9 @@ docs: ## the pages of docs/ and of `import strata`, into docs/_build; a warning 
 
 packages: ## wheels, deb, rpm and container image of the last commit into dist/, with hashes (ARGS="--only wheel,deb")
 	@$(HOUSE) packages $(ARGS)
+
+same-packages: ## builds those of dist/ again, in another clone and folder: other bytes fail (ARGS=OTHER/SHA256SUMS: builds nothing)
+	@$(HOUSE) same-packages $(ARGS)
 
 test-packages: ## as root: install each of dist/ in a clean root and use it there
 	@$(HOUSE) test-packages $(ARGS)

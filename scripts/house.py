@@ -11,6 +11,7 @@
     house.py docs             the pages of docs/ and of the public interface, into docs/_build; a warning fails
     house.py changelog        what the next release brings, from changelog.d/; nothing is written
     house.py packages [ARGS]  wheels, deb, rpm and container image into dist/, with hashes (scripts/packages.py)
+    house.py same-packages    builds them again in another clone and folder: other bytes fail (scripts/same_packages.py)
     house.py release VERSION  the next version: numbers, CHANGELOG.md and a commit with a tag (scripts/release.py)
     house.py test-packages    installs what is in dist/ in clean roots and uses it; root
     house.py lock             resolve requirements/*.in into the hashed locks
@@ -133,7 +134,8 @@ def main(argv: list[str]) -> int:
         return 2
     commands = {"setup": cmd_setup, "run": cmd_run, "test": cmd_test, "check": cmd_check, "lock": cmd_lock}
     commands |= {"soak": cmd_soak, "fuzz": cmd_fuzz, "docs": cmd_docs, "changelog": cmd_changelog, "quick": cmd_quick}
-    commands |= {"packages": cmd_packages, "test-packages": cmd_test_packages, "release": cmd_release}
+    commands |= {"packages": cmd_packages, "same-packages": cmd_same_packages}
+    commands |= {"test-packages": cmd_test_packages, "release": cmd_release}
     if not argv or argv[0] not in commands:
         print(__doc__, file=sys.stderr)
         return 2
@@ -272,16 +274,20 @@ def cmd_changelog(_: list[str]) -> int:
 
 
 def cmd_packages(args: list[str]) -> int:
-    """Wheels, deb, rpm and image of what is committed."""
+    """Wheels, deb, rpm and image of what is committed, which are built from a clone: the engine here is not asked."""
     environment("dev")
-    native()
     return subprocess.call([BIN / "python", ROOT / "scripts" / "packages.py", *args], cwd=ROOT)
+
+
+def cmd_same_packages(args: list[str]) -> int:
+    """Whether what is in dist/ is the same bytes when it is built elsewhere."""
+    environment("dev")
+    return subprocess.call([BIN / "python", ROOT / "scripts" / "same_packages.py", *args], cwd=ROOT)
 
 
 def cmd_test_packages(args: list[str]) -> int:
     """Each of them installed in a root of its own, and used there."""
     environment("dev")
-    native()
     words = ["-m", "slow", "tests/packages", *args]
     return subprocess.call([BIN / "python", "-m", "pytest", *words], cwd=ROOT)
 

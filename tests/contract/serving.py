@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from commands import started, strata, target
+from commands import Process, started, strata, target
 from sample_report import build
 
 from strata.app import watch_every
@@ -29,6 +30,7 @@ from strata.store import open_store
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 WATCHED = "/mnt/watched"
 NASTY = "<script>alert('x')</script>"
+ANSWERS_WITHIN_S = 60.0
 HOUR_NS = 3600 * 10**9
 FIRST, SECOND, STOPPED = "20260301-100000-aaaa", "20260301-110000-bbbb", "20260301-120000-cccc"
 
@@ -96,14 +98,29 @@ def served(state: Path, *words: str, listen: str = "127.0.0.1:0", start: tuple[s
     else:
         process = started(*arguments, env=environment)
     try:
-        assert process.stderr is not None
-        said = process.stderr.readline()
-        assert said.startswith("open "), said + process.stderr.read()
-        yield Served(said.split()[1], state, process.pid)
+        url = _address(process)
+    except BaseException:
+        process.kill()
+        process.wait(60)
+        raise
+    try:
+        yield Served(url, state, process.pid)
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(60)
         assert process.returncode == 143
+
+
+def _address(process: Process) -> str:
+    """What it says first, within a minute. Whatever else it says is the error."""
+    assert process.stderr is not None
+    heard, _, _ = select.select([process.stderr], [], [], ANSWERS_WITHIN_S)
+    said = process.stderr.readline() if heard else ""
+    if said.startswith("open "):
+        return said.split()[1]
+    process.kill()
+    more = process.communicate(60)[1]
+    raise AssertionError(f"strata serve did not begin with its address within {ANSWERS_WITHIN_S:g} s: {said + more!r}")
 
 
 def report(run_id: str, hour: int, name: str = "", factor: float = 1.0, status: RunStatus = RunStatus.DONE) -> Report:

@@ -12,6 +12,7 @@ from html import escape
 from pathlib import Path
 
 import pytest
+import serving
 from commands import strata
 from serving import (
     FIRST,
@@ -45,6 +46,19 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     fill(state)
     with served(state) as one:
         yield one
+
+
+@pytest.mark.parametrize("words", ["something else\n", ""], ids=["other", "nothing"])
+def test_what_a_server_says_instead_of_its_address_is_shown_within_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.setattr(serving, "ANSWERS_WITHIN_S", 2.0)
+    silent = f"import sys, time; sys.stderr.write({words!r}); sys.stderr.flush(); time.sleep(60)"
+    with (
+        pytest.raises(AssertionError, match=f"did not begin with its address.*{re.escape(repr(words))}$"),
+        served(tmp_path, start=("-c", silent)),
+    ):
+        pytest.fail("a server without an address was served")
 
 
 def store_of(server: Served) -> str:

@@ -6,13 +6,14 @@ what is left is a folder. There is no network but loopback, so nothing can be fe
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-PACKAGES = ("python3.11", "python3.11-venv", "man-db", "bash-completion")
+PACKAGES = ("python3.11", "python3.11-venv", "man-db", "bash-completion", "zsh", "fish")
 """What the packages ask for, and with what man pages and completions are looked at."""
 INSIDE = """
 set -eu
@@ -27,6 +28,8 @@ for node in null zero full random urandom tty; do
 done
 ln -s /proc/self/fd "$root/dev/fd"
 mkdir "$root/dev/shm"; mount -t tmpfs shm "$root/dev/shm"
+mkdir "$root/dev/pts"; mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
+ln -s pts/ptmx "$root/dev/ptmx"
 exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
 """
 APART = (
@@ -36,8 +39,8 @@ APART = (
 
 
 def base(cache: Path) -> Path:
-    """The system as an archive, made once for as long as the folder is kept."""
-    made = cache / "debian-12.tar"
+    """The system as an archive, made once for as long as the folder is kept and the same packages are asked for."""
+    made = cache / f"debian-12-{hashlib.sha256(' '.join(PACKAGES).encode()).hexdigest()[:8]}.tar"
     if not made.exists():
         cache.mkdir(parents=True, exist_ok=True)
         fresh = cache / "fresh.tar"

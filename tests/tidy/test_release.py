@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import manual
 import pytest
 import release
+import same_packages
 import yaml
 
 import packages
@@ -56,6 +61,100 @@ def test_notes_have_the_changes_the_files_and_their_hashes(tmp_path: Path, monke
     text = Path(release.notes(tmp_path, "0.2.0")).read_text()
     assert text.startswith("## Strata 0.2.0 (2026-12-01)\n\n- new\n") and "old" not in text
     assert "- `strata_0.2.0_amd64.deb`: apt" in text and "cd34  strata_0.2.0_amd64.deb" in text
+
+
+@pytest.fixture
+def throw_away(tmp_path: Path) -> Iterator[Path]:
+    """A clone of what is committed, with the release's own script as it is here, and an origin that would be seen."""
+    clone, origin = tmp_path / "clone", tmp_path / "origin.git"
+    for words in (["clone", "--quiet", "--bare", "--shared", str(ROOT), str(origin)],
+                  ["clone", "--quiet", "--shared", str(origin), str(clone)]):  # fmt: skip
+        subprocess.run(["git", *words], check=True)
+    yield clone
+    # Whatever was released stays where it was done.
+    assert said(origin, "tag", "--list", "v9.8.*") == ""
+    assert said(origin, "log", "--all", "--format=%s", "--grep=^Strata 9.8.7$") == ""
+
+
+def said(clone: Path, *words: str) -> str:
+    """What git prints."""
+    return subprocess.run(["git", "-C", str(clone), *words], check=True, capture_output=True, text=True).stdout.strip()
+
+
+RELEASES = """
+import sys
+from pathlib import Path
+import release
+release.ROOT = Path(sys.argv[1])
+sys.exit(release.main(sys.argv[2:]))
+"""
+
+
+def released(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The whole of it, without a network: in a namespace of its own nothing but it can be reached."""
+    apart = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--net"]
+    who = {f"GIT_{role}_{what}": "x@localhost" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    argv = [*apart, sys.executable, "-c", RELEASES, str(clone), *words]
+    environment = os.environ | who | {"PYTHONPATH": str(ROOT / "scripts")}
+    return subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_a_release_is_a_commit_and_a_tag_and_reaches_nobody(throw_away: Path) -> None:
+    before = said(throw_away, "rev-parse", "HEAD")
+    fragments = {path.name for path in (throw_away / "changelog.d").glob("20*.md")}
+    done = released(throw_away, "9.8.7")
+    assert done.returncode == 0, done.stderr
+    assert "v9.8.7 is committed and tagged here" in done.stdout
+    assert said(throw_away, "log", "--format=%s %P", "-1") == f"Strata 9.8.7 {before}"
+    assert said(throw_away, "cat-file", "-t", "v9.8.7") == "tag"
+    assert said(throw_away, "rev-parse", "v9.8.7^{commit}") == said(throw_away, "rev-parse", "HEAD")
+    assert said(throw_away, "status", "--porcelain") == ""
+    # The numbers, our own crates in the lock, and the fragments as notes; nothing else.
+    changed = set(said(throw_away, "diff", "--name-only", before, "HEAD").splitlines())
+    assert changed == {*release.PLACES, "Cargo.lock", "CHANGELOG.md", *(f"changelog.d/{name}" for name in fragments)}
+    assert not list((throw_away / "changelog.d").glob("20*.md"))
+    lock = tomllib.loads((throw_away / "Cargo.lock").read_text())["package"]
+    ours = {one["version"] for one in lock if "source" not in one and one["name"].startswith("strata")}
+    assert ours == {"9.8.7"}
+    (throw_away / "dist").mkdir()
+    (throw_away / "dist" / "SHA256SUMS").write_text("ab12  strata_9.8.7_amd64.deb\n")
+    done = released(throw_away, "--notes")
+    assert done.returncode == 0, done.stderr
+    told = (throw_away / "dist" / "NOTES.md").read_text()
+    assert told.startswith("## Strata 9.8.7 ") and told.count("\n- ") > len(fragments)
+    # Once and no more; nor a word that is no version, nor over work that is not committed.
+    for words, status, why in (
+        (["9.8.7"], 1, "9.8.7 is not older"), (["next"], 2, "needs its version"), ([], 2, "needs its version"),
+    ):  # fmt: skip
+        done = released(throw_away, *words)
+        assert (done.returncode, why in done.stderr) == (status, True), done.stderr
+    (throw_away / "README.md").write_text("begun\n")
+    done = released(throw_away, "9.8.8")
+    assert done.returncode == 1 and "changes that are not committed" in done.stderr
+    assert said(throw_away, "tag", "--list", "v9.8.*") == "v9.8.7"
+
+
+def test_other_bytes_of_one_commit_are_named_and_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(same_packages, "ROOT", tmp_path)
+    lines = ["ab12  strata.whl\n", "cd34  strata.deb\n"]
+    for folder, image in (("dist", "ef56"), ("other", "0078")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "SHA256SUMS").write_text("".join([*lines, f"{image}  strata.oci.tar\n"]))
+    other = tmp_path / "other" / "SHA256SUMS"
+    assert same_packages.main([str(other)]) == 0
+    assert capsys.readouterr().out == "the same bytes twice: strata.whl, strata.deb\n"
+    for changed, said in (
+        (["ab12  strata.whl\n", "cd35  strata.deb\n"], "strata.deb: cd34 in"),
+        (lines[1:], "strata.whl: ab12 in"),
+        ([*lines, "aa11  strata.rpm\n"], "strata.rpm: not there in"),
+    ):
+        other.write_text("".join(changed))
+        assert same_packages.main([str(other)]) == 1
+        assert f"error: {said} {tmp_path / 'dist'}" in (told := capsys.readouterr().err) and told.count("error: ") == 1
+    (tmp_path / "dist" / "SHA256SUMS").unlink()
+    assert same_packages.main([str(other)]) == 2 and "make packages writes it" in capsys.readouterr().err
 
 
 def test_deb_and_rpm_take_what_the_manual_writes_and_the_image_is_the_containerfile() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from threading import Lock
 
 from starlette.concurrency import run_in_threadpool
@@ -27,6 +27,8 @@ ALIVE_S = 10.0
 AFTER_S = 15.0
 """So long after its last word a run may take to be in the store."""
 FEEDS_MOST = 64
+State = tuple[int, Callable[[], dict[str, str]]]
+"""Of what a page shows: its number, which another state does not have, and what makes the parts of the page."""
 
 
 class Feeds:
@@ -67,25 +69,16 @@ class Feeds:
 
     async def follow(self, run_id: str) -> AsyncIterator[str]:
         """Events until the run is over."""
-        yield "retry: 500\n\n"
-        sent: dict[str, str] = {}
-        last, said = -1, time.monotonic()
-        while (run := await run_in_threadpool(self.look, run_id)) is not None:
-            now = time.monotonic()
-            if run.last != last:
-                last, said = run.last, now
-                for name, html in (await run_in_threadpool(self.parts, run)).items():
-                    if sent.get(name) != html:
-                        sent[name] = html
-                        yield event("part", {"name": name, "html": html}, last)
-            elif now - said > ALIVE_S:
-                said = now
-                yield ": nothing new\n\n"
-            await asyncio.sleep(EVERY_S)
+        async for said in changes(lambda: self._state(run_id), EVERY_S):
+            yield said
         until = time.monotonic() + AFTER_S
         while time.monotonic() < until and not await run_in_threadpool(self._there, run_id):
             await asyncio.sleep(EVERY_S)
-        yield event("over", run_id, last)
+        yield event("over", run_id)
+
+    def _state(self, run_id: str) -> State | None:
+        run = self.look(run_id)
+        return None if run is None else (run.last, lambda: self.parts(run))
 
     def _there(self, run_id: str) -> bool:
         """Whether the store has the run, as one that is not measured any more."""
@@ -96,7 +89,27 @@ class Feeds:
         return head.status is not RunStatus.RUNNING
 
 
-def event(kind: str, what: object, number: int) -> str:
+async def changes(look: Callable[[], State | None], every_s: float) -> AsyncIterator[str]:
+    """The parts of a page as events, each as often as it changes, until there is nothing to look at any more."""
+    yield "retry: 500\n\n"
+    sent: dict[str, str] = {}
+    last, said = -1, time.monotonic()
+    while (found := await run_in_threadpool(look)) is not None:
+        number, parts = found
+        now = time.monotonic()
+        if number != last:
+            last, said = number, now
+            for name, html in (await run_in_threadpool(parts)).items():
+                if sent.get(name) != html:
+                    sent[name] = html
+                    yield event("part", {"name": name, "html": html})
+        elif now - said > ALIVE_S:
+            said = now
+            yield ": nothing new\n\n"
+        await asyncio.sleep(every_s)
+
+
+def event(kind: str, what: object) -> str:
     """One event as it is sent."""
     # JSON has no line ends of its own: one line of data is the whole of it.
-    return f"event: {kind}\nid: {number}\ndata: {json.dumps(what)}\n\n"
+    return f"event: {kind}\ndata: {json.dumps(what)}\n\n"

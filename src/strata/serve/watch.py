@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime
-import time
 from collections.abc import AsyncIterator
 from functools import partial
 from urllib.parse import quote
 
 from markupsafe import Markup
-from starlette.concurrency import run_in_threadpool
 
 from strata.app import watch_every
 from strata.errors import UsageError
 from strata.model.pages import WatchPage
 from strata.model.watch import LookBack
 from strata.report.html import watch
-from strata.serve.feeds import ALIVE_S, event
+from strata.serve.feeds import State, changes
 from strata.serve.shown import Shown, own_page, part, site
 from strata.units import NS_PER_S
 
@@ -73,26 +70,12 @@ def _around(here: str, unix_ns: int) -> str:
 def follow(path: str) -> AsyncIterator[str]:
     """Events for as long as somebody listens: a watching has no end. Raises `UsageError`."""
     _check(path)
-    return _followed(path)
 
+    def look() -> State:
+        found = watch_every.newest(path, SHOWN_S)
+        return (-1, dict) if found is None else (found.to_unix_ns, partial(watch.parts, found))
 
-async def _followed(path: str) -> AsyncIterator[str]:
-    yield "retry: 500\n\n"
-    sent: dict[str, str] = {}
-    last, said = -1, time.monotonic()
-    while True:
-        found = await run_in_threadpool(watch_every.newest, path, SHOWN_S)
-        now = time.monotonic()
-        if found is not None and found.to_unix_ns != last:
-            last, said = found.to_unix_ns, now
-            for name, html in (await run_in_threadpool(watch.parts, found)).items():
-                if sent.get(name) != html:
-                    sent[name] = html
-                    yield event("part", {"name": name, "html": html}, last)
-        elif now - said > ALIVE_S:
-            said = now
-            yield ": nothing new\n\n"
-        await asyncio.sleep(EVERY_S)
+    return changes(look, EVERY_S)
 
 
 def _check(path: str) -> None:

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""The packages of `dist/` a second time, from another clone in another folder: the same bytes, or an error.
+
+    scripts/same_packages.py [OTHER/SHA256SUMS]
+
+Compares with what was built elsewhere, where that is given, and builds nothing. The image is left out: it has what
+Debian's archive has that day.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPARED = "wheel,deb,rpm"
+IMAGE = ".oci.tar"
+
+
+def main(argv: list[str]) -> int:
+    """0 where every file has the same hash twice, 1 where one does not."""
+    dist = ROOT / "dist"
+    if len(argv) > 1 or not (dist / "SHA256SUMS").is_file():
+        print(__doc__, file=sys.stderr)
+        print(f"error: {dist / 'SHA256SUMS'} is what is compared; make packages writes it", file=sys.stderr)
+        return 2
+    if argv:
+        return told(dist, Path(argv[0]).parent)
+    folder = Path(tempfile.mkdtemp(prefix="strata-same-"))
+    subprocess.check_call(["git", "clone", "--quiet", str(ROOT), str(folder / "elsewhere")])
+    words = ("--only", COMPARED, "--build", folder / "b", "--out", folder / "o")
+    # What the first build compiled would be taken as it is.
+    environment = {name: value for name, value in os.environ.items() if name != "CARGO_TARGET_DIR"}
+    argv = [sys.executable, *map(str, (folder / "elsewhere" / "scripts" / "packages.py", *words))]
+    subprocess.check_call(argv, env=environment, stdout=subprocess.DEVNULL)
+    status = told(dist, folder / "o")
+    if status == 0:
+        shutil.rmtree(folder)
+    return status
+
+
+def told(dist: Path, other: Path) -> int:
+    """Says what differs, and how it is looked into."""
+    first, second = sums(dist), sums(other)
+    differ = differences(first, second)
+    for name in differ:
+        print(f"error: {name}: {first.get(name, 'not there')} in {dist}, {second.get(name, 'not there')} in {other}",
+              file=sys.stderr)  # fmt: skip
+    if differ:
+        print(f"hint: both must be of one commit; then: diffoscope {dist / differ[0]} {other / differ[0]}",
+              file=sys.stderr)  # fmt: skip
+        return 1
+    print(f"the same bytes twice: {', '.join(name for name in first if not name.endswith(IMAGE))}")
+    return 0
+
+
+def sums(folder: Path) -> dict[str, str]:
+    """Hashes by name, as `SHA256SUMS` has them."""
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
+    return {name: value for value, name in (line.split() for line in lines)}
+
+
+def differences(first: dict[str, str], second: dict[str, str]) -> list[str]:
+    """Files that are not the same in both, or in one alone; the image is not asked."""
+    names = sorted({*first, *second})
+    return [name for name in names if not name.endswith(IMAGE) and first.get(name) != second.get(name)]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

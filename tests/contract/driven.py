@@ -1,0 +1,113 @@
+"""A stack whose layers are driven from their nodes, what a run of it is asked for, and what the nodes' processes do."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from commands import strata
+from fleet_peers import Running
+
+from strata.app.options import Options
+from strata.plan.words import workload_from_words
+
+STACK = """
+[stack]
+name = "driven"
+scheduler = "{address}"
+
+[[node]]
+name = "n1"
+owner = true
+
+[[node]]
+name = "n2"
+
+[[layer]]
+name = "file"
+node = "n1"
+endpoint = "file:{path}"
+
+[[layer]]
+name = "share"
+node = "n2"
+on = ["file"]
+endpoint = "{share}"
+
+[[layer]]
+name = "own share"
+node = "n1"
+on = ["file"]
+endpoint = "nbd://127.0.0.1:0/own"
+"""
+
+
+def stack(folder: Path, nodes: Running, data: Path, share: str) -> Path:
+    path = folder / "stack.toml"
+    path.write_text(STACK.format(address=nodes.address, path=data, share=share))
+    return path
+
+
+def options(folder: Path, *rw: str, **more: Any) -> Options:
+    only = tuple(workload_from_words(one, iodepth=2, direct=False) for one in rw or ("randread",))
+    chosen: dict[str, Any] = {"rounds": 2, "runtime_s": 0.2, "ramp_s": 0.05, "confirm": False, "load_seconds": 0.0}
+    return Options(only=only, store=f"sqlite:///{folder / 'store.db'}", **{**chosen, **more})
+
+
+def swept(where: Path, *words: object) -> dict[str, Any]:
+    asked = ("--budget", "3s", "--no-open-loop", "--buffered", "--json", "--progress", "none")
+    done = strata("scale", where, *words, *asked)
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def quiet(_: object) -> None:
+    return None
+
+
+def until(true: Any, within_s: float, what: str) -> None:
+    until = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < until, f"not within {within_s:g} s: {what}"
+        time.sleep(0.05)
+
+
+def spent(pid: int, *, children: bool = False) -> float:
+    """CPU seconds, also of its children that have ended where that is asked."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11 : 15 if children else 13])) / os.sysconf("SC_CLK_TCK")
+
+
+def loads(pid: int) -> bool:
+    """Whether it has a load thread."""
+    tasks = Path(f"/proc/{pid}/task")
+    try:
+        return any((t / "comm").read_text().strip() == "strata-0" for t in tasks.iterdir())
+    except FileNotFoundError:
+        return False
+
+
+def fios(pid: int) -> list[str]:
+    """Processes of fio that it has started."""
+    children = [
+        child for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
+    ]
+    return [child for child in children if Path(f"/proc/{child}/comm").read_text().strip() == "fio"]
+
+
+def descriptors(nodes: Running, path: Path) -> list[str]:
+    """Descriptors of the file that node processes still have."""
+    found = []
+    for process in (p for p in nodes.nodes.values() if p.poll() is None):
+        for fd in Path(f"/proc/{process.pid}/fd").iterdir():
+            try:
+                target = str(fd.readlink())
+            except OSError:
+                continue
+            if target == str(path):
+                found.append(str(fd))
+    return found
