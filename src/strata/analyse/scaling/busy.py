@@ -165,6 +165,7 @@ def saturated(points: Sequence[ScalePoint], knee: float | None, ours: Mapping[st
     # Full at the knee itself would be full to the half: the last point is where it shows.
     last = past[-1]
     full = [b for b in last.busy if b.share >= FULL and not b.name.startswith(DEVICE)]
+    where = waits(points, knee)
     named = [b for b in full if not _of_others(b, last.iops.value, ours)]
     if named:
         first = named[0]
@@ -172,8 +173,9 @@ def saturated(points: Sequence[ScalePoint], knee: float | None, ours: Mapping[st
     if full:
         of = full[0].of
         text = f"unknown: {of}: {units.percent(full[0].share)} in use, but the use does not follow the rate: other "
-        return Saturated(name=None, says=text + "programs use them, which lowers every figure here")
-    where = waits(points, knee)
+        text += "programs use them, which lowers every figure here"
+        # Not named: what a modelled or a virtual device does needs these CPUs, too.
+        return Saturated(name=None, says=f"{text}; {where.says if isinstance(where, Waits) else where}")
     if isinstance(where, Waits):
         share = next((b.share for b in last.busy if b.name == f"{DEVICE}@{where.device}"), None)
         return Saturated(name=f"{DEVICE}@{where.device}" if where.device else QUEUE, says=where.says, share=share)

@@ -60,11 +60,11 @@ def waits(points: Sequence[ScalePoint], knee: float) -> Waits | str:
     if full := [name for name, share in grown.items() if share >= NEARLY_ALL]:
         # What lies on another device hands on what it has: of those the lower one has least.
         one = min(full, key=lambda name: grown[name])
-        says = f"{units.significant(last.in_flight[one])} of {load} are under way at it, and it does no more"
+        says = f"{_of(last.in_flight[one], last)} of {load} are under way at it, and it does no more"
         return Waits(one, f"device {one}: {says}")
     if NEARLY_ALL <= whole <= 2 - NEARLY_ALL:
         one = max(grown, key=lambda name: grown[name])
-        held = units.significant(sum(last.in_flight[name] for name in names))
+        held = _of(sum(last.in_flight[name] for name in names), last)
         return Waits(
             one, f"device {one} and those beside it: {held} of {load} are under way at them, and they do no more"
         )
@@ -79,8 +79,13 @@ def waits(points: Sequence[ScalePoint], knee: float) -> Waits | str:
     if rate < VARIES:
         return f"{before}, and rate and number are too steady to tell whether a queue or the rate is held there"
     if number > STEADIER * rate:
-        return f"{before}, and their number varies with the rate: no queue holds it"
+        return f"{before}, and their number varies with the rate: a queue alone does not hold it"
     return Waits(None, f"a queue before the devices: {before}, whatever the rate is")
+
+
+def _of(held: float, point: ScalePoint) -> str:
+    """Requests under way, of so many I/Os: a few more are the file system's own."""
+    return units.significant(min(held, float(point.outstanding)))
 
 
 def _deviations(late: Sequence[ScalePoint]) -> tuple[float | None, float | None]:

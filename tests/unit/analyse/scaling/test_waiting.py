@@ -9,7 +9,7 @@ import pytest
 
 from strata.analyse.scaling.busy import saturated
 from strata.model.estimate import Estimate
-from strata.model.scale import ScalePoint
+from strata.model.scale import Busy, ScalePoint
 
 LOADS = (1, 2, 4, 8, 16, 32, 64)
 ALONE_S = 0.004
@@ -124,3 +124,10 @@ def test_without_the_rounds_a_queue_is_not_told_from_a_cap() -> None:
     points = [p.model_copy(update={"under_way": ()}) for p in swept(queue(8), 1)]
     told = saturated(points, 8, {})
     assert told.name is None and "too few rounds" in told.says
+
+
+def test_beside_cpus_that_others_fill_it_is_said_and_not_named() -> None:
+    busy = (Busy(name="cores", of="this machine's CPUs", share=1.0, servers=2.0),)
+    points = [p.model_copy(update={"busy": busy}) for p in swept(device(8), 1)]
+    told = saturated(points, 8, {})
+    assert told.name is None and "other programs use them" in told.says and "device vd0" in told.says
