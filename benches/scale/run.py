@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import elastic
-from scalebench.labs import GROUPS
+from scalebench.labs import GROUPS, TRIED
 from scalebench.table import table
 from scalebench.trial import Record, judged, named
 from scalebench.trial import asked as predicted
@@ -36,6 +36,7 @@ def main() -> int:
     words.add_argument("--quick", action="store_true", default=quick, help="one lab of each kind")
     words.add_argument("--only", help="groups whose name matches this expression")
     words.add_argument("--elastic", action="store_true", help="a load while a node joins and leaves, and nothing else")
+    words.add_argument("--tried", action="store_true", help="the changes that are made, and judge nothing")
     words.add_argument("--list", action="store_true", help="only list the changes")
     words.add_argument("--missing", action="store_true", help="only groups that have no kept record")
     words.add_argument("--seconds", type=float, help="begin no group after this time")
@@ -43,7 +44,10 @@ def main() -> int:
     words.add_argument("--again", type=Path, help="predict anew from the sweeps in this store, and print the table")
     words.add_argument("--keep", action="store_true", help="keep the records beside this program")
     asked = words.parse_args()
-    chosen = [g for g in GROUPS if (not asked.only or re.search(asked.only, g.name)) and (not asked.quick or g.quick)]
+    among = TRIED if asked.tried else GROUPS
+    chosen = [g for g in among if (not asked.only or re.search(asked.only, g.name)) and (not asked.quick or g.quick)]
+    if asked.tried and asked.keep:
+        words.error("--tried judges nothing, so nothing of it is kept")
     if asked.list:
         print("\n".join(f"{g.name}: {', '.join(c.asked for c in g.changes)}" for g in chosen))
         return 0

@@ -25,6 +25,7 @@ from strata.host import testfile
 from strata.model.counters import net
 from strata.model.progress import Progress
 from strata.model.survey_compared import Agreement
+from strata.report.terminal import render
 
 
 @pytest.fixture(scope="module")
@@ -248,6 +249,16 @@ def test_the_nodes_of_a_stack_are_surveyed_and_compared(tmp_path: Path, nodes: R
     assert "kernel" in same
     with pytest.raises(UsageError, match="the nodes of one stack file"):
         compare_surveys([tmp_path, tmp_path], nodes.address)
+
+
+def test_a_diagnosis_says_before_its_verdict_in_what_its_nodes_differ(tmp_path: Path, data: Path, share: str) -> None:
+    with cluster(tmp_path, ["n1", "n2"], apart={"n2": ["taskset", "--cpu-list", "0"]}) as own:
+        report = diagnose_path(stack(tmp_path, own, data, share), options(tmp_path, "randread"), _quiet)
+    assert report.run.nodes is not None
+    assert [n.name for n in report.run.nodes.nodes] == ["n1", "n2"]
+    assert "CPU: usable" in {field.name for field in report.run.nodes.fields}
+    before, _, _ = render(report, 100, False).partition("VERDICT")
+    assert "The nodes differ in" in before and "CPU: usable" in before
 
 
 def test_a_layer_with_other_data_is_refused_on_its_node(tmp_path: Path, nodes: Running, data: Path) -> None:

@@ -39,7 +39,7 @@ class Change:
     @property
     def at(self) -> str:
         """The value of the axis at which it is measured."""
-        return self.asked.partition("@")[2]
+        return self.asked.partition("=")[2].partition("@")[2]
 
 
 @dataclass(frozen=True)

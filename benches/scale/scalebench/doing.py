@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from scalebench.change import Do
@@ -103,6 +105,21 @@ def cpu(processors: float) -> Do:
         # Without a quota in between, so that none is more than its period.
         for file, value in (("cpu.cfs_quota_us", -1), ("cpu.cfs_period_us", PERIOD_US), ("cpu.cfs_quota_us", quota_us)):
             (group / file).write_text(str(value))
+
+    return do
+
+
+def on_cores(many: int) -> Do:
+    """Every thread of the servers on the first CPUs alone, so many."""
+
+    def do(lab: Lab) -> None:
+        cpus = sorted(os.sched_getaffinity(0))[:many]
+        for name in {f["process"] for f in lab.facts("server")}:
+            for pid in proc.family(lab.process(name).pid):
+                for thread in Path(f"/proc/{pid}/task").iterdir():
+                    # A thread that ended meanwhile.
+                    with suppress(ProcessLookupError):
+                        os.sched_setaffinity(int(thread.name), cpus)
 
     return do
 

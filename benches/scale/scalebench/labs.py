@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scalebench.change import Change, Do, Group, Reach
-from scalebench.doing import capped_cpu, cards, copies, cpu, grow, hop, model, warmed
+from scalebench.doing import capped_cpu, cards, copies, cpu, grow, hop, model, on_cores, warmed
 
 READ8 = ("--rw", "randread", "--bs", "8k")
 
@@ -136,3 +136,25 @@ GROUPS = (
         points="1,2,4,8,16",
     ),
 )  # fmt: skip
+
+TRIED = (
+    Group(
+        "block-share, cores of the server", "block-share", {"server": "strata", "rate": "0", "model": "c=64 svc=100"},
+        ("file system", "NBD export"), ("--rw", "randread", "--bs", "4k"),
+        (
+            *pair("cores", (("2x@16", 2),), lambda n: on_cores(int(n)), 1),
+            *pair("server@strata-target", (("2x@16", 2),), lambda n: on_cores(int(n)), 1),
+        ),
+        points="1,2,4,8,16", prepare=on_cores(1),
+    ),
+    Group(
+        "share, second card", "share", {"rate": "12500000", "nics": "2"}, ("file system", "SMB share"),
+        ("--rw", "randread", "--bs", "64k"),
+        (
+            Change("cards=2x@8", reach=Reach("connections=2")), Change("cards=2x@16", reach=Reach("connections=2")),
+            Change("cards=2x@2", reach=Reach("connections=2")),
+        ),
+        points="1,2,4,8,16", reach=Reach("connections=2&spread=off"),
+    ),
+)  # fmt: skip
+"""Real changes that judge nothing: what is asked is not yet what is done, or was never tried before (``--tried``)."""

@@ -33,6 +33,16 @@ def compare_surveys(surveys: Sequence[Survey]) -> ComparedSurveys:
     return ComparedSurveys(nodes=tuple(_nodes(surveys)), fields=tuple(fields))
 
 
+def machines_compared(surveys: Sequence[Survey]) -> ComparedSurveys | None:
+    """In what the nodes of a stack differ as machines: kernel, CPUs, memory, cards, limits, rights. None where they do
+    not. What lies below the path of each is its own: only one of them has the disk."""
+    compared = compare_surveys([s.model_copy(update={"devices": (), "tiers": (), "file": None}) for s in surveys])
+    ours = Survey.model_fields["file_system"]
+    of = next((one.label for one in ours.metadata if isinstance(one, Fact) and one.label), "file system")
+    fields = tuple(f for f in compared.those(Agreement.DIFFERS) if not f.name.startswith(f"{of}: "))
+    return compared.model_copy(update={"fields": fields}) if fields else None
+
+
 def facts_of(survey: Survey, named: Named | None = None) -> dict[str, str]:
     """The facts that are known, by their names in words. ``named``: what a device is called; its kind otherwise."""
     return dict(_facts(survey, "", named))

@@ -28,7 +28,7 @@ from strata.app.where import file_or_directory
 from strata.discover.stackfile import no_disk_layer
 from strata.discover.survey import survey
 from strata.engine import Piece, Shaping, engine_for
-from strata.errors import RunFailed, SafetyRefusal, Stopped, UsageError
+from strata.errors import RunFailed, SafetyRefusal, Stopped, StrataError, UsageError
 from strata.host import safety, testfile
 from strata.host.mark import Mark, read_mark
 from strata.host.runlock import held
@@ -38,6 +38,7 @@ from strata.model.progress import Phase, Progress
 from strata.model.run import Report, Run, RunStatus
 from strata.model.stack import Layer, Stack
 from strata.model.survey import Survey
+from strata.model.survey_compared import ComparedSurveys
 from strata.model.workload import Sync, Workload
 from strata.plan.ident import new_id
 from strata.plan.workloads import DIAGNOSE
@@ -74,6 +75,17 @@ class DiagnosisInput:
     def driver(self, place: Place) -> Driver | None:
         """What carries out a cell there; None: this process."""
         return None if self.driven is None else self.driven.driver(place)
+
+    def compared(self, emit: Emit) -> ComparedSurveys | None:
+        """In what the nodes that drive the layers differ. One that does not tell keeps nothing from being measured."""
+        if self.driven is None:
+            return None
+        emit(Progress(phase=Phase.SURVEY, message="comparing the nodes"))
+        try:
+            return self.driven.compared(self.stack)
+        except StrataError as e:
+            emit(Progress(phase=Phase.SURVEY, message=f"the nodes were not compared: {e.headline}"))
+            return None
 
     def mark(self) -> Mark | None:
         """Of the test file that is there already."""
@@ -300,7 +312,7 @@ def _carry_out(
         recorded(run_id, source.stack, emit, survey=source.survey) as told,
         Session(source, options, store, told, workloads=workloads, run=resumed) as session,
     ):
-        run = session.prepare(run_id, size)
+        run = session.prepare(run_id, size, source.compared(told) if resumed is None else resumed.nodes)
         status = session.measure()
         if status is RunStatus.STOPPED:
             raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")

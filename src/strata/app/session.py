@@ -26,6 +26,7 @@ from strata.model.progress import Glance, Phase, Progress, StandingCause
 from strata.model.result import CellResult, Interval
 from strata.model.run import NoiseProbe, Run, RunStatus
 from strata.model.stack import Stack
+from strata.model.survey_compared import ComparedSurveys
 from strata.model.trace import TraceSummary
 from strata.model.workload import Workload
 from strata.run.execute import Finish
@@ -70,8 +71,9 @@ class Session(Runner):
     def __exit__(self, *_: object) -> None:
         self.place.close()
 
-    def prepare(self, run_id: str, size: int) -> Run:
-        """Data, servers, the generator's own ceiling and the plan; the run is in the store from here on."""
+    def prepare(self, run_id: str, size: int, nodes: ComparedSurveys | None = None) -> Run:
+        """Data, servers, the generator's own ceiling and the plan; the run is in the store from here on. ``nodes``: in
+        what they differ."""
         if self.options.trace:
             # Before anything is written.
             self.place.check_trace()
@@ -98,6 +100,7 @@ class Session(Runner):
             message="; ".join(remarks(self.place, self.survey, self._identity, size)) or None,
             earlier=resumed.earlier if resumed else earlier_noise(self.store, place),
             pooled_at=place,
+            nodes=nodes,
         )
         return self.begin(run, anew=resumed is None)
 

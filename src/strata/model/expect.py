@@ -30,6 +30,8 @@ class Stated(Value):
     iops: float
 
 
+COUNTS = ("disks", "controllers", "queue", "nodes", "paths")
+"""Keys of `Expect` that are numbers of parts, as the columns ``count.…`` of a table."""
 SMALL = (4 * units.KIB, 16 * units.KIB)
 """Sizes of the random reads for which ``iops`` and ``latency`` are meant; 8 KiB is in the middle."""
 LARGE = 128 * units.KIB
@@ -43,7 +45,9 @@ class Expect(Value):
     beside the verdict. ``iops``: random reads of 8 KiB at depth, I/Os per second. ``latency``: of one such read at
     depth 1, as text with its unit. ``bandwidth``: of large sequential reads, as text with its unit. `stated` says
     which measured workloads they are compared with. ``members``: how many devices, as this machine has them, the
-    data is to lie on. ``copies``: how many copies of each byte are kept.
+    data is to lie on. ``copies``: how many copies of each byte are kept. `COUNTS` are asked about by the laws alone:
+    ``disks`` virtual disks over ``controllers`` of which each takes ``queue`` requests at once; ``nodes`` that serve
+    the data and ``paths`` to them.
     """
 
     overhead_max: float | None = Field(default=None, ge=0, lt=1)
@@ -54,6 +58,11 @@ class Expect(Value):
     bandwidth: str | None = sparse(None)
     members: int | None = sparse(None, ge=1, le=1024)
     copies: int | None = sparse(None, ge=1, le=64)
+    disks: int | None = sparse(None, ge=1, le=1024)
+    controllers: int | None = sparse(None, ge=1, le=1024)
+    queue: int | None = sparse(None, ge=1, le=1 << 20)
+    nodes: int | None = sparse(None, ge=1, le=1024)
+    paths: int | None = sparse(None, ge=1, le=1024)
 
     @field_validator("latency", mode="before")
     @classmethod

@@ -20,6 +20,7 @@ from strata.model.plan import Plan, PlanBrief, Segment
 from strata.model.precondition import Preconditioned
 from strata.model.result import CellResult
 from strata.model.survey import Survey
+from strata.model.survey_compared import ComparedSurveys
 
 
 class RunStatus(StrEnum):
@@ -159,6 +160,8 @@ class Run(RunBrief):
     imported: Imported | None = sparse(None)
     stages: tuple[StageRecord, ...] = sparse(())
     """Of a stack whose layers were measured before: what each one's figures are."""
+    nodes: ComparedSurveys | None = sparse(None)
+    """Where nodes drive the layers: in what they differ as machines; None where they do not."""
     stage_of: str | None = sparse(None)
     """The layer that was measured by itself, as one stage of its stack."""
 

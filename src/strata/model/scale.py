@@ -153,6 +153,8 @@ class ScalePoint(Value):
     """The least round trip of the connections to the server."""
     in_flight: dict[str, float] = sparse({})
     """Requests under way at each block device, mean."""
+    under_way: tuple[tuple[float, float], ...] = sparse(())
+    """Of each round: IOPS, and requests under way at all of these devices together."""
 
 
 class OpenPoint(Value):

@@ -23,6 +23,7 @@ from strata.model.plan import Cell, Plan
 from strata.model.precondition import Preconditioned
 from strata.model.run import DataSet, Environment, NoiseProbe, Report, RunStatus
 from strata.model.survey import Survey
+from strata.model.survey_compared import ComparedSurveys
 from strata.report import words
 from strata.report.paragraph import paragraph
 
@@ -49,6 +50,7 @@ class RunPart(Value):
     foreign: tuple[ForeignIo, ...]
     noise: NoiseProbe | None
     preconditions: tuple[Preconditioned, ...]
+    nodes: ComparedSurveys | None
     debug_build: bool
 
 

@@ -64,6 +64,13 @@ def survey_compare_text(compared: ComparedSurveys, width: int, color: bool = Fal
     return "\n".join(out)
 
 
+def machines_lines(compared: ComparedSurveys, width: int, paint: Paint) -> list[str]:
+    """What differs alone, before a verdict on layers that these nodes drive."""
+    fields = shown(compared, Agreement.DIFFERS)
+    head = wrap(f"The nodes differ in {figures.plural(len(fields), 'field')}", width)
+    return [*paint.lines(head, "bold"), *(_table(compared, fields, width, paint) or _list(compared, fields, width))]
+
+
 def _table(compared: ComparedSurveys, fields: Sequence[SurveyField], width: int, paint: Paint) -> list[str]:
     """Empty where the columns would be too narrow for their values."""
     rows = [[one.name, *(NONE if value is None else value for value in one.values)] for one in fields]

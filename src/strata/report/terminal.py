@@ -16,6 +16,7 @@ from strata.report import answer, experiments, figures, flushes, goals, ladder, 
 from strata.report.check_lines import CheckLine, check_lines
 from strata.report.ladder import MEANING, Ladder, LadderColumn, LadderRow, ResultSign, Square
 from strata.report.paragraph import gain
+from strata.report.survey_compare_text import machines_lines
 from strata.report.text_layout import READING_WIDTH, Paint, cell_len, clean, field, left, right, wrap, wrap_cell
 
 IMPOSSIBLE_EACH_KIND = 3
@@ -46,6 +47,7 @@ def render(report: Report, width: int, color: bool, saved_as: str | None = None)
     blocks = [
         paint.lines(wrap(words.head(report, table.common), width), "bold") + _banners(report, text, paint),
         ladder_lines(table, width, paint) + _note(report, text, paint),
+        [] if report.run.nodes is None else machines_lines(report.run.nodes, text, paint),
         _goals(report, text, paint),
         _verdict(report, text, paint),
         _checks(check_lines(report), text, paint),

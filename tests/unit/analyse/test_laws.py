@@ -450,3 +450,39 @@ def test_trims_of_what_was_trimmed_before_are_told(
     found = of(look([cell_result("file", w, 0, engine_result(w, iops))], w), "freed")
     assert [c.impossible for c in found] == [False] * bool(told)
     assert all(str(told) in c.message.replace("\u202f", " ") and "256 MiB" in c.message for c in found)
+
+
+def stated(w: Workload = W, **expect: int) -> list[tuple[str, str, bool]]:
+    """What is said of the number of parts that the stack file states, with eight I/Os outstanding."""
+    stack = Stack(name="s", layers=(STACK.layers[0], over(expect=Expect(**expect))))
+    found = analyse(plan_of(stack, [w]), [*rounds("file", w=w), *rounds("share", 39_000, w)]).checks
+    kinds = ("controllers", "virtual-disks", "paths")
+    return [(c.kind, c.layer, c.impossible) for c in found if c.kind in kinds]
+
+
+def test_a_run_is_asked_about_the_disks_and_controllers_that_its_stack_states() -> None:
+    assert stated(disks=4, controllers=4, queue=64) == stated(disks=1, controllers=1, queue=64) == stated() == []
+    # One row for a layer, however many workloads it has.
+    assert stated(disks=1, controllers=1, queue=2) == [
+        ("controllers", "share", False), ("virtual-disks", "share", False),
+    ]  # fmt: skip
+    assert stated(disks=8, controllers=2) == [("controllers", "share", False)]
+
+
+def test_a_run_is_asked_about_the_paths_to_the_nodes_that_its_stack_states() -> None:
+    assert stated(nodes=3, paths=3) == [] and stated(nodes=3, paths=2) == [("paths", "share", False)]
+
+    def reached(hosts: Sequence[str], nodes: int) -> list[str]:
+        below = Layer(name="file", endpoint="file:/x", expect=Expect(nodes=nodes))
+        layers = [Layer(name=f"{i}", endpoint=f"nbd://{h}:1/x", on=("file",)) for i, h in enumerate(hosts)]
+        return [
+            c.layer
+            for c in of(analyse(plan_of(Stack(name="s", layers=(below, *layers)), [W]), rounds("file")), "paths")
+        ]
+
+    assert reached(["a", "b", "c"], 3) == [] and reached(["a", "b", "a"], 3) == ["file"]
+    several = Layer(
+        name="share", endpoint="block:/dev/x", on=("file", "other"), expect=Expect(nodes=3, faster=Faster.PATHS)
+    )
+    stack = Stack(name="s", layers=(STACK.layers[0], Layer(name="other", endpoint="file:/y"), several))
+    assert [c.layer for c in of(analyse(plan_of(stack, [W]), rounds("file")), "paths")] == ["share"]

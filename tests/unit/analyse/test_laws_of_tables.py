@@ -48,7 +48,9 @@ BROKEN: dict[str, str] = {
     "multiplied": "# count.before = 4\n# count.after = 8\nrole,of,before,after,ratio\n,time,100,90,\nsaid,,,,2\n",
     "limit": "role,threads,iops,busy.server [%],limit\n,1,100,20,\n,2,180,40,\n,4,200,50,\nsaid,,,,server\n",
     "controllers": "count.disks,count.controllers\n8,1\n",
+    "virtual-disks": "count.disks\n1\n",
     "controller-cpu": "busy.controller [%]\n95\n",
+    "controller-size": "cores.controller,count.workers\n8,7\n",
     "controller-memory": "hits.metadata [%]\n90\n",
     "hit-share": "pattern,file,cache,caching,reached\nrand read,8G,4G,on,0.95\n",
     "paths": "count.paths,count.nodes\n1,4\n",
@@ -143,6 +145,8 @@ HOLDS: dict[str, tuple[str, ...]] = {
         "count.disks,count.controllers\n16,4\n2,2\n",
         "count.disks,count.controllers,outstanding,count.queue\n4,4,256,64\n",
     ),
+    "virtual-disks": ("count.disks\n4\n16\n", "count.disks,outstanding,count.queue\n1,32,64\n"),
+    "controller-size": ("cores.controller,count.workers\n8,6\n10,8\n", "cores.controller\n8\n10\n"),
     "controller-cpu": ("busy.controller [%]\n60\n", "busy.controller [%],cores.controller,count.workers\n60,8,6\n"),
     "controller-memory": (
         "hits.metadata [%],hits.data [%]\n100,50\n99.5,20\n",
@@ -290,3 +294,45 @@ def test_a_task_that_became_shorter_than_what_was_added_allows_is_told() -> None
 )
 def test_each_rule_of_a_controllers_memory_names_its_figure(text: str, column: str) -> None:
     assert [f.column for f in found(text) if f.law == "controller-memory"] == [column]
+
+
+SOUND = {
+    "count.disks": "4", "count.controllers": "4", "count.queue": "64", "outstanding": "128", "cores.controller": "8",
+    "count.workers": "6", "busy.controller [%]": "60", "hits.data [%]": "50", "hits.metadata [%]": "100",
+    "memory.controller [GiB]": "32", "memory.node [GiB]": "96", "count.paths": "4", "count.nodes": "4",
+}  # fmt: skip
+"""A machine and its storage controller that keep the printed rules (`tests/data/printed/nutanix-rules.csv`)."""
+
+
+@pytest.mark.parametrize(
+    ("changed", "law"),
+    [
+        ({}, None),
+        ({"count.disks": "3", "count.controllers": "3"}, "virtual-disks"),
+        ({"count.controllers": "1", "outstanding": "32"}, "controllers"),
+        ({"outstanding": "512"}, "controllers"),
+        ({"count.workers": "7"}, "controller-size"),
+        ({"count.workers": "5", "busy.controller [%]": "50"}, "controller-size"),
+        ({"busy.controller [%]": "72"}, "controller-cpu"),
+        ({"hits.data [%]": "5"}, "controller-memory"),
+        ({"hits.metadata [%]": "98"}, "controller-memory"),
+        ({"memory.controller [GiB]": "128"}, "controller-memory"),
+        ({"count.paths": "3"}, "paths"),
+    ],
+)
+def test_a_table_that_keeps_the_printed_rules_is_left_alone_and_each_violation_is_flagged(
+    changed: dict[str, str], law: str | None
+) -> None:
+    row = SOUND | changed
+    text = f"{','.join(row)}\n{','.join(row.values())}\n"
+    table = read_table(text, "t")
+    told = ask(table)
+    assert {"virtual-disks", "controllers", "controller-size", "controller-cpu", "controller-memory", "paths"} <= {
+        *told.asked
+    }
+    assert [f.law for f in told.flags] == ([] if law is None else [law])
+
+
+def test_sizes_of_a_controller_that_are_one_processor_apart_are_not_compared() -> None:
+    flags = found("cores.controller,count.workers\n8,6\n9,7\n")
+    assert [(f.law, f.numbers) for f in flags] == [("controller-size", {"small": 8, "large": 9})]

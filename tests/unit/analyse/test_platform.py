@@ -9,12 +9,19 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from surveys import DISK, GOOD, PART
 
-from strata.analyse.platform import compare_surveys, facts_of
+from strata.analyse.platform import compare_surveys, facts_of, machines_compared
 from strata.model.fact import Fact, FieldRole
 from strata.model.hardware import Health, Interface, Tier
 from strata.model.survey import Survey
 from strata.model.survey_compared import Agreement, ComparedSurveys
-from strata.report.survey_compare_text import headline, shown, survey_compare_markdown, survey_compare_text
+from strata.report.survey_compare_text import (
+    headline,
+    machines_lines,
+    shown,
+    survey_compare_markdown,
+    survey_compare_text,
+)
+from strata.report.text_layout import Paint
 
 
 def node(name: str, **facts: Any) -> Survey:
@@ -131,3 +138,16 @@ def test_markdown_has_the_differences_and_what_is_the_same_folded() -> None:
     assert "| kernel | 6.1.0 | 6.9 |" in text and "| field | a\\|b | b |" in text
     assert "<b>" not in text and "<details><summary>The same on all" in text
     assert "node-7" in survey_compare_markdown(many())
+
+
+def test_of_the_nodes_of_a_diagnosis_what_is_of_the_machine_counts_and_not_who_has_the_disk() -> None:
+    plain = GOOD.file_system.model_copy(update={"kind": "overlay", "size": 7 << 30})
+    far = node("b", devices=(), file_system=plain)
+    assert machines_compared([node("a"), far]) is None
+    fewer = GOOD.cpu.model_copy(update={"usable": 1.0})
+    found = machines_compared([node("a"), far.model_copy(update={"cpu": fewer, "privileged": not GOOD.privileged})])
+    assert found is not None and [f.name for f in found.fields] == ["CPU: usable", "surveyed as root"]
+    for width in (40, 100):
+        lines = machines_lines(found, width, Paint(color=False))
+        assert lines[0] == "The nodes differ in 2 fields" and all(len(line) <= width for line in lines)
+        assert any("surveyed as root" in line for line in lines)

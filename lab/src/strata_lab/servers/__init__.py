@@ -19,12 +19,16 @@ from strata_lab.proc import LabProcess
 
 @dataclass(frozen=True)
 class LabServer:
-    """A server that answers: ``uri`` is what a client in another node of the lab gives."""
+    """A server that answers: ``uri`` is what a client in another node of the lab gives.
+
+    ``stats``: the socket at which it tells the time of each request, where it does.
+    """
 
     child: LabProcess
     node: LabNode
     port: int
     uri: str
+    stats: str | None = None
 
 
 def program(name: str, package: str) -> str:

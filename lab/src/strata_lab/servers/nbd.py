@@ -1,7 +1,8 @@
 """Three NBD servers with one face: nbdkit, qemu-nbd, and our own ``strata target``.
 
 nbdkit's ``file`` plug-in reads through the page cache; qemu-nbd opens the file with O_DIRECT, so that the disk below is
-what is measured; our own does as well, and is the only one that can be shaped without any right.
+what is measured; our own does as well, and is the only one that can be shaped without any right, and that tells the
+time of each request.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from strata.errors import RunFailed, UsageError
 from strata.host import programs
+from strata.model.stack import SOCKET_MOST
 from strata_lab.lab import Lab
 from strata_lab.nodes import LabNode
 from strata_lab.servers import LabServer, answers, free_port, nbdkit, program
@@ -35,9 +37,11 @@ def start(
         raise UsageError("there is no NBD server", repr(kind), "", f"choose one of: {', '.join(KINDS)}")
     port = port or free_port(node, PORT)
     name = f"{kind}-{node.name}"
+    stats = _stats(lab, name) if kind == "strata" else None
     if kind == "strata":
         words = programs.python("strata", "target", "--listen", f"{node.address}:{port}", "--export", EXPORT)
         words += ["--file", str(backing), *(["--writable"] if writable else []), *shape]
+        words += [] if stats is None else ["--stats", stats]
     elif kind == "qemu-nbd":
         words = [program("qemu-nbd", "qemu-utils"), "-b", node.address, "-p", str(port), "-t", "-e", str(_CONNECTIONS)]
         words += ["-f", "raw", "-x", EXPORT, "--cache=none", *([] if writable else ["-r"]), str(backing)]
@@ -49,7 +53,13 @@ def start(
     lab.fact(
         "server", kind="nbd", node=node.name, process=name, uri=uri, port=port, backing=str(backing), shape=list(shape)
     )
-    return LabServer(child, node, port, uri)
+    return LabServer(child, node, port, uri, stats)
+
+
+def _stats(lab: Lab, name: str) -> str | None:
+    """The socket of its statistics; None where the lab's directory is too deep for one."""
+    path = str(lab.dir("run") / f"{name}.stats")
+    return path if len(path.encode()) <= SOCKET_MOST else None
 
 
 def reshape(lab: Lab, *words: str) -> None:

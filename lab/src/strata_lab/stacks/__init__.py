@@ -20,6 +20,7 @@ from strata.errors import UsageError, choices
 from strata_lab import shipped
 from strata_lab.lab import Lab
 from strata_lab.nodes import LabNode
+from strata_lab.servers import LabServer
 
 Options = Mapping[str, str]
 
@@ -98,12 +99,18 @@ def add_cards(lab: Lab, options: Options, names: Sequence[str]) -> list[LabNode]
     return [lab.add_node(name, nics=int(options["nics"]), owner=name == names[0], bytes_per_s=rate) for name in names]
 
 
-def remote_layer(name: str, node: LabNode, uri: str, *, cached: bool = False) -> str:
-    """The table of a layer on the file system that is reached from another node. ``cached``: its server keeps pages."""
+def remote_layer(
+    name: str, node: LabNode, uri: str, *, served: LabServer | None = None, cached: bool = False
+) -> str:  # fmt: skip
+    """The table of a layer on the file system that is reached from another node. ``served``: by whom, where that one
+    may tell its times; ``cached``: its server keeps pages."""
     faster = 'expect.faster = "cache"\n' if cached else ""
     allowance = 'expect.overhead_max = 0.15\nexpect.source = "a remote path costs 10 to 15 % where it is CPU-bound"\n'
     head = f'[[layer]]\nname = "{name}"\nnode = "{node.name}"\non = ["file system"]\nendpoint = "{uri}"\n'
-    return f"{head}{allowance}{faster}"
+    told = ""
+    if served is not None and served.stats is not None:
+        told = f'stats = "{served.stats}"\nserver = "{served.node.name}"\n'
+    return f"{head}{told}{allowance}{faster}"
 
 
 def _nodes(lab: Lab) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from strata.analyse.laws import cache
 from strata.analyse.laws.base import CROSSES, STAYS, RunView, percentile_of
@@ -12,9 +13,10 @@ from strata.analyse.rounds import CellRounds
 from strata.model.access import Interlocked
 from strata.model.analysis import CellSummary, Comparison
 from strata.model.endpoint import EndpointKind
-from strata.model.expect import Faster
+from strata.model.expect import COUNTS, Faster
 from strata.model.figures import Dimension, Figure, Role, Row, Table, exact
 from strata.model.plan import Segment, clipped, round_words
+from strata.model.stack import Layer, Stack
 from strata.model.workload import OpenLoop, Sync, Workload
 
 LOCAL = (EndpointKind.FILE, EndpointKind.BLOCK)
@@ -31,8 +33,31 @@ def table_of(run: RunView) -> Table:
         rows += [_cell(run, cell), *_rounds(run.of(cell)), *_asked(run, cell)]
     workloads = {w.key: w for w in run.plan.workloads}
     rows += [r for c in run.comparisons if (r := _comparison(run, c, workloads[c.workload_key])) is not None]
+    rows += [r for layer in run.plan.stack.layers if (r := _stated(run, layer)) is not None]
     noise = exact(run.noise.tolerance, Dimension.SHARE)
     return Table(name=run.plan.stack.name, rows=tuple(rows), figures={"noise": noise})
+
+
+def _stated(run: RunView, layer: Layer) -> Row | None:
+    """How many parts a layer has, as the stack says, and the most that was kept outstanding there."""
+    said: dict[str, int | None] = {key: getattr(layer.expect, key) for key in COUNTS}
+    if said["nodes"] is not None and said["paths"] is None:
+        said["paths"] = _paths(run.plan.stack, layer)
+    figures = {f"count.{key}": exact(many) for key, many in said.items() if many is not None}
+    if not figures:
+        return None
+    full = [c.workload.outstanding for c in run.cells if c.layer == layer.name and c.workload.saturates]
+    if full:
+        figures["outstanding"] = exact(max(full))
+    return Row(name=layer.name, words={"layer": layer.name}, figures=figures)
+
+
+def _paths(stack: Stack, layer: Layer) -> int | None:
+    """The paths that it stands on where it says that these are paths; else the hosts by which it is reached."""
+    if layer.expect.faster is Faster.PATHS and layer.on:
+        return len(layer.on)
+    over = (one for one in stack.layers if layer.name in one.on and one.target.remote)
+    return len({host for one in over if (host := urlsplit(one.endpoint).hostname)}) or None
 
 
 def _name(layer: str, key: str) -> str:

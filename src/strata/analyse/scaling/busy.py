@@ -1,8 +1,8 @@
 """What is busiest at a point, from its counters, and what is full at the knee: named, or said to be unknown.
 
 A share names a resource only where it is one that fills: all CPUs of a node, one thread of a server, a CPU quota, the
-load generator. A device that is busy all the time may serve more at once, so it is never named for that alone; what was
-looked at is said beside it.
+load generator. A device that is busy all the time may serve more at once, so it is never named for that alone: where
+the added I/Os wait names it, or a queue before it (`strata.analyse.scaling.waiting`). What was looked at is said too.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from statistics import median
 
 from strata import units
 from strata.analyse import counters
+from strata.analyse.scaling.waiting import Waits, waits
 from strata.analyse.stats import estimate
 from strata.model.analysis import CellSummary
 from strata.model.estimate import Estimate
@@ -26,6 +27,7 @@ HELD_BACK = 0.5
 """Of the periods of a CPU quota: held back in half of them, it is used up whenever there is work."""
 GENERATOR = "generator"
 DEVICE = "device"
+QUEUE = "queue"
 CORES = "cores"
 CARD = "card"
 QUOTA = "quota"
@@ -60,6 +62,18 @@ def busy_of(
     if ceiling:
         found.append(Busy(name=GENERATOR, of="the load generator's own ceiling", share=summary.iops.value / ceiling))
     return tuple(sorted(found, key=lambda b: -b.share))
+
+
+def under_way(rounds: Sequence[CellResult]) -> tuple[tuple[float, float], ...]:
+    """Of each round IOPS, and requests under way at all block devices together; none where a device was not counted."""
+    found = []
+    for r in rounds:
+        iops = _iops(r)
+        held = [d.in_flight for d in Resources(counters.readings(r), iops, 1.0).disks]
+        if iops <= 0 or not held or None in held:
+            return ()
+        found.append((iops, sum(one for one in held if one is not None)))
+    return tuple(found)
 
 
 def _iops(r: CellResult) -> float:
@@ -151,6 +165,7 @@ def saturated(points: Sequence[ScalePoint], knee: float | None, ours: Mapping[st
     # Full at the knee itself would be full to the half: the last point is where it shows.
     last = past[-1]
     full = [b for b in last.busy if b.share >= FULL and not b.name.startswith(DEVICE)]
+    where = waits(points, knee)
     named = [b for b in full if not _of_others(b, last.iops.value, ours)]
     if named:
         first = named[0]
@@ -158,11 +173,16 @@ def saturated(points: Sequence[ScalePoint], knee: float | None, ours: Mapping[st
     if full:
         of = full[0].of
         text = f"unknown: {of}: {units.percent(full[0].share)} in use, but the use does not follow the rate: other "
-        return Saturated(name=None, says=text + "programs use them, which lowers every figure here")
+        text += "programs use them, which lowers every figure here"
+        # Not named: what a modelled or a virtual device does needs these CPUs, too.
+        return Saturated(name=None, says=f"{text}; {where.says if isinstance(where, Waits) else where}")
+    if isinstance(where, Waits):
+        share = next((b.share for b in last.busy if b.name == f"{DEVICE}@{where.device}"), None)
+        return Saturated(name=f"{DEVICE}@{where.device}" if where.device else QUEUE, says=where.says, share=share)
     device = next((b for b in last.busy if b.share >= FULL and b.name.startswith(DEVICE)), None)
     looked = ", ".join(f"{b.of} {units.percent(b.share)}" for b in last.busy[:4]) or "no counter was read"
     text = f"unknown: no counted resource is full ({looked})"
     if device is not None:
         text = f"unknown: {device.of} is never idle; a device that serves several requests at once can be so "
         text += f"long before it is full (others: {looked})"
-    return Saturated(name=None, says=text)
+    return Saturated(name=None, says=f"{text}; {where}")

@@ -10,7 +10,7 @@ import numpy as np
 from strata.analyse.noise import noise_floor
 from strata.analyse.rounds import collect
 from strata.analyse.scaling.asked import around, what_if
-from strata.analyse.scaling.busy import busy_of, capacities, saturated
+from strata.analyse.scaling.busy import busy_of, capacities, saturated, under_way
 from strata.analyse.scaling.cache_end import cache_end
 from strata.analyse.scaling.counted import Around
 from strata.analyse.scaling.demands import demands_of
@@ -113,6 +113,7 @@ def points_of(
                 busy=busy_of(summary, good, ceiling, most[cell.layer]),
                 rtt_ns=_round_trip(plan, cell.layer, summary),
                 in_flight={d.name: d.in_flight for d in summary.resources.disks if d.in_flight is not None},
+                under_way=under_way(good),
             )
         )
     order = [layer.name for layer in plan.stack.layers]

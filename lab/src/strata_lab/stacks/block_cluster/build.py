@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from strata.errors import UsageError
 from strata_lab.lab import Lab
 from strata_lab.nodes import LabNode
-from strata_lab.servers import nbd, tgtd
+from strata_lab.servers import LabServer, nbd, tgtd
 from strata_lab.stacks import Options, remote_layer, write_stack
 from strata_lab.stacks.volume import OPTIONS as VOLUME
 from strata_lab.stacks.volume import volume
@@ -40,8 +40,12 @@ def build(lab: Lab, options: Options) -> None:
     client = lab.add_node("client")
     made = volume(lab, nodes[0], options)
     lab.fact("cluster", server=options["server"], nodes=[n.name for n in nodes])
-    paths = [remote_layer(f"through {n.name}", client, f"{_serve(lab, n)}?connections={sessions}") for n in nodes]
-    write_stack(lab, "block-cluster", volume=made.layers.format(owner=nodes[0].name), shares="\n".join(paths))
+    servers = [_serve(lab, n) for n in nodes]
+    paths = [
+        remote_layer(f"through {s.node.name}", client, f"{s.uri}?connections={sessions}", served=s) for s in servers
+    ]
+    below = made.layers.format(owner=nodes[0].name) + f"expect.nodes = {count}\n"
+    write_stack(lab, "block-cluster", volume=below, shares="\n".join(paths))
 
 
 def shrink(lab: Lab) -> str:
@@ -75,13 +79,13 @@ def _serving(lab: Lab) -> list[str]:
     return list(fact["nodes"])
 
 
-def _serve(lab: Lab, node: LabNode) -> str:
-    """The address of the same blocks through a target on that node."""
+def _serve(lab: Lab, node: LabNode) -> LabServer:
+    """The same blocks through a target on that node."""
     made, cluster = lab.last_fact("volume"), lab.last_fact("cluster")
     assert made is not None and cluster is not None
     if cluster["server"] == "strata":
-        return nbd.start(lab, node, made["file"], kind="strata", port=nbd.PORT).uri
-    return tgtd.start(lab, node, made["file"]).uri
+        return nbd.start(lab, node, made["file"], kind="strata", port=nbd.PORT)
+    return tgtd.start(lab, node, made["file"])
 
 
 def _number(options: Options, key: str, least: int, most: int) -> int:

@@ -36,7 +36,9 @@ def build(lab: Lab, options: Options) -> None:
     layers = []
     if wanted in ("nbd", "both"):
         served = nbd.start(lab, server, made.file, kind="strata" if lab.reduced else options["server"])
-        layers.append(remote_layer("NBD export", client, served.uri, cached=options["server"] == "nbdkit"))
+        layers.append(
+            remote_layer("NBD export", client, served.uri, served=served, cached=options["server"] == "nbdkit")
+        )
     if wanted in ("iscsi", "both"):
         layers.append(remote_layer("iSCSI unit", client, tgtd.start(lab, server, made.file).uri))
     write_stack(lab, "block-share", volume=made.layers.format(owner=server.name), shares="\n".join(layers))

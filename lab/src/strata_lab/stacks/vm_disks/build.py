@@ -85,6 +85,8 @@ def build(lab: Lab, options: Options) -> None:
         store=store.uris["disk0"],
         controller=controllers[0],
         queues=QUEUES,
+        queue=queue,
+        deep=QUEUES * queue,
         cache=cache.uris["disk0"],
     )
 
