@@ -26,6 +26,7 @@ from strata.app.kept import opened
 from strata.app.runner import kept_name
 from strata.engine.job import Timing
 from strata.engine.port import Keeping, Request
+from strata.errors import StoreError
 from strata.fleet import Cluster
 from strata.fleet import results as kept
 from strata.fleet.clients import NodesEngine
@@ -172,7 +173,10 @@ def in_hand(running: Running, command: subprocess.Popen[str], after: int) -> Non
         command.send_signal(signal.SIGSTOP)
         end = time.monotonic() + 4
         while time.monotonic() < end:
-            if _unstored(running):
+            found: set[str] = set()
+            with suppress(StoreError):  # the command stands still in the middle of a commit
+                found = _unstored(running)
+            if found:
                 command.kill()
                 command.communicate()
                 return
