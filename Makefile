@@ -32,11 +32,13 @@ bench-engine: setup ## the load engine beside fio and other peers (ROUNDS=7; ARG
 	@.venv/bin/python benches/engine/run.py $(ARGS)
 
 bench-fleet: setup ## what a cluster of nodes costs up to 1,000 hosts, how far apart loads begin, are slow hosts found (QUICK=1; ARGS=--tls)
-	@.venv/bin/python benches/fleet/run.py $(if $(QUICK),--nodes 4 --idle 5) $(ARGS)
-	@.venv/bin/python benches/fleet/starts.py $(if $(QUICK),--quick)
-	@.venv/bin/python benches/fleet/hosts.py $(if $(QUICK),--quick)
-	@.venv/bin/python benches/fleet/merging.py $(if $(QUICK),--clients 100 1000)
-	@.venv/bin/python benches/fleet/peers.py $(if $(QUICK),--quick)
+	@failed=; each() { .venv/bin/python benches/fleet/"$$@" || failed="$$failed $$1"; }; \
+	each run.py $(if $(QUICK),--nodes 4 --idle 5) $(ARGS); \
+	each starts.py $(if $(QUICK),--quick); \
+	each hosts.py $(if $(QUICK),--quick); \
+	each merging.py $(if $(QUICK),--clients 100 1000); \
+	each peers.py $(if $(QUICK),--quick); \
+	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
 bench-lab: setup ## as root: every layer of the stacks of several nodes, with bytes on the wires and cycles per byte (QUICK=1; ARGS=--ceph)
 	@.venv/bin/python benches/lab/run.py $(ARGS)

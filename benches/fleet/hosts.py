@@ -1,6 +1,9 @@
 """What a thousand hosts cost: node processes of this machine, forked from one that has loaded all and shares it.
 
-``benches/fleet/hosts.py [--quick] [--hosts 16 64 256 1000] [--file]``. What a real host has for itself, two cores and
+``benches/fleet/hosts.py [--quick] [--hosts 16 64 256 512x2] [--file]``; 512x2: two clients on each of 512 hosts. 1,000
+hosts are one more word of ``--hosts``: 16 GB, and more time than two cores have for them.
+
+A row that fails is told, the others go on, and the exit status is 1. What a real host has for itself, two cores and
 their memory carry here for all of them: times of starting and of results are upper bounds, those of the scheduler and
 of whoever asks are their own.
 """
@@ -41,6 +44,8 @@ from strata.plan.words import workload_from_words  # noqa: E402
 
 RATE = 10.0
 """I/Os a second of each client: ten thousand of a thousand hosts, which two cores carry."""
+HOSTS, QUICK = ("16", "64", "256", "512x2"), ("16", "64")
+"""What two cores and 24 GB carry, in four minutes and in one."""
 WAVE = 25
 """Nodes that begin at a time: each takes a core for a while."""
 TICK = os.sysconf("SC_CLK_TCK")
@@ -206,13 +211,12 @@ def main() -> int:
     """The table on stdout, one column for each number of hosts."""
     asked = argparse.ArgumentParser()
     asked.add_argument("--quick", action="store_true")
-    asked.add_argument("--hosts", type=int, nargs="+", default=[16, 64, 256, 1000])
-    asked.add_argument("--each", type=int, default=1, help="clients of a host")
+    asked.add_argument("--hosts", type=size_of, nargs="+", metavar="HOSTS[xCLIENTS]", help="CLIENTS: of each host, 1")
     asked.add_argument("--seconds", type=float, default=5.0)
     asked.add_argument("--file", action="store_true", help="a file in place of the null endpoint")
     given = asked.parse_args()
     os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), *sys.path])
-    hosts = [16, 64] if given.quick else given.hosts
+    sizes = given.hosts or [size_of(word) for word in (QUICK if given.quick else HOSTS)]
     # Loaded once, before anything is forked, and kept out of the collector, which would write to every page.
     settle(whole=True)
     import strata.fleet.clients_here
@@ -221,25 +225,35 @@ def main() -> int:
 
     gc.collect()
     gc.freeze()
-    rows = []
-    for count in hosts:
+    rows, failed = [], []
+    for hosts, each in sizes:
         # Each in a process of its own: this one stays without threads, which a fork would not take along.
-        if (reading := _apart(count, given)) is None:
-            print(f"{count} hosts: failed", file=sys.stderr)
-            return 1
+        if (reading := _apart(hosts, each, given)) is None:
+            failed.append(f"{hosts} hosts with {each} clients each")
+            print(f"{failed[-1]}: failed", file=sys.stderr, flush=True)
+            continue
         rows.append(reading)
-        print(f"{count}: {reading}", file=sys.stderr, flush=True)
+        print(f"{hosts}: {reading}", file=sys.stderr, flush=True)
     print(
         f"\n{len(os.sched_getaffinity(0))} CPUs, load average {os.getloadavg()[0]:.1f}, "
         f"{'file' if given.file else 'null'}\n"
     )
-    print(f"| | {' | '.join(r['hosts'] for r in rows)} |\n|---|{'---|' * len(rows)}")
-    for name in list(rows[0])[1:]:
+    for name in rows[0] if rows else ():
         print(f"| {name} | {' | '.join(r[name] for r in rows)} |")
-    return 0
+        if name == "hosts":
+            print("|---|" + "---|" * len(rows))
+    if failed:
+        print(f"\nfailed: {', '.join(failed)}")
+    return 1 if failed else 0
 
 
-def _apart(count: int, given: argparse.Namespace) -> dict[str, str] | None:
+def size_of(word: str) -> tuple[int, int]:
+    """(hosts, clients of each) of ``512x2``, or of ``512``. Raises `ValueError`."""
+    hosts, _, each = word.partition("x")
+    return int(hosts), int(each or 1)
+
+
+def _apart(count: int, each: int, given: argparse.Namespace) -> dict[str, str] | None:
     import json
 
     reading, writing = os.pipe()
@@ -249,10 +263,10 @@ def _apart(count: int, given: argparse.Namespace) -> dict[str, str] | None:
             with tempfile.TemporaryDirectory(prefix="bench-hosts-") as folder:
                 if given.file:
                     with testfile.new(Path(folder) / "data", 256 << 20) as held:
-                        made = row(count, given.each, Path(folder), held.path, given.seconds)
+                        made = row(count, each, Path(folder), held.path, given.seconds)
                         held.remove()
                 else:
-                    made = row(count, given.each, Path(folder), None, given.seconds)
+                    made = row(count, each, Path(folder), None, given.seconds)
             os.write(writing, json.dumps(made).encode())
             os._exit(0)
         except BaseException:

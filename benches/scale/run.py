@@ -63,7 +63,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as apart:
         place = KEPT if asked.keep else Path(apart)
         store = asked.store or Path(apart) / "store"
-        begun = time.monotonic()
+        begun, failed = time.monotonic(), 0
         for group in sorted(chosen, key=lambda g: not g.quick):
             path = place / f"{named(group)}.json"
             if asked.missing and path.exists():
@@ -73,10 +73,12 @@ def main() -> int:
             try:
                 record = judged(group, store, lambda text: print(text, file=sys.stderr, flush=True))
             except StrataError as e:
-                print(e.render(), file=sys.stderr)
+                print(f"{group.name} failed: {e.render()}", file=sys.stderr)
+                failed += 1
                 continue
             path.write_text(json.dumps(record, indent=1) + "\n")
-        return shown(kept(place))
+        whole = not (asked.quick or asked.only or asked.missing or asked.seconds is not None) or asked.keep
+        return max(shown(kept(place), whole=whole), min(failed, 1))
 
 
 def again(store: Path) -> None:
@@ -90,9 +92,9 @@ def kept(place: Path) -> list[Record]:
     return [json.loads(path.read_text()) for path in sorted(place.glob("*.json"))]
 
 
-def shown(records: list[Record]) -> int:
+def shown(records: list[Record], *, whole: bool = True) -> int:
     """Prints them; 1 where a bar is missed."""
-    text, met = table(records)
+    text, met = table(records, whole=whole)
     print(text)
     return 0 if met else 1
 

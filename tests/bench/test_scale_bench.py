@@ -32,6 +32,13 @@ def test_bars_are_met_or_missed_and_what_was_refused_is_told() -> None:
     assert table([])[1] is False
 
 
+def test_a_part_of_the_set_says_how_much_it_has_and_is_judged_by_its_errors_alone() -> None:
+    good, bad = [record(2.0, 100, 200)], [record(2.0, 100, 150)]
+    text, met = table(good, whole=False)
+    assert met and "changes 1 (a part of the set)" in text and "MISSED" not in text
+    assert table(good)[1] is False and table(bad, whole=False)[1] is False
+
+
 def test_every_change_says_where_it_is_measured_and_every_group_has_a_record_of_its_own() -> None:
     assert len({named(g) for g in GROUPS}) == len(GROUPS)
     assert sum(len(g.changes) for g in GROUPS) >= 40 and len({g.stack for g in GROUPS}) >= 4

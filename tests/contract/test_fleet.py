@@ -5,9 +5,11 @@ from __future__ import annotations
 import signal
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import fleet_calls
 import pytest
@@ -15,7 +17,8 @@ from fleet_peers import Running, cluster, ended, said, started
 
 from strata import __version__
 from strata.errors import RunFailed, SafetyRefusal
-from strata.fleet import Call, Cluster, Lost, NodeLost
+from strata.fleet import Call, Cluster, Lost, NodeLost, calling
+from strata.fleet.call import packed
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +52,37 @@ def test_one_node_is_asked(connected: Cluster) -> None:
         connected.ask("n9", fleet_calls.add, 2, 3)
     with pytest.raises(NodeLost, match=r"no result within 0\.5 s"):
         connected.ask("n2", fleet_calls.load, 30.0, deadline_s=0.5)
+
+
+class Counting:
+    """The real client of a scheduler, and the most calls that were handed to it without an outcome."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self._futures = client, []  # type: ignore[var-annotated]
+        self.most = self.handed = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def get(self, *args: Any, **named: Any) -> Any:
+        given = self._client.get(*args, **named)
+        self._futures += given
+        self.handed += len(given)
+        self.most = max(self.most, sum(not f.done() for f in self._futures))
+        return given
+
+
+def test_of_many_calls_so_many_are_in_flight_and_no_more(connected: Cluster) -> None:
+    """200 calls on three nodes; a scheduler does not care whether each is another node's."""
+    addresses = [node.address for node in connected.nodes()]
+    asked = {f"c{n}": (addresses[n % 3], packed(Call.of(fleet_calls.add, n, 1))) for n in range(200)}
+    counting = Counting(connected._client)
+    given = connected._background.run(
+        calling.carry(counting, uuid.uuid4().hex, asked, 60.0, lambda *_: None, once=False)
+    )
+    # A node has one call of a plan at a time; here it has several, and some of them end by that.
+    assert given.keys() == asked.keys()
+    assert counting.handed == 200 and counting.most == calling.ASKED_AT_ONCE == 64
 
 
 def test_a_result_has_a_bound(connected: Cluster) -> None:

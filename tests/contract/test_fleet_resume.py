@@ -11,10 +11,10 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from commands import STRATA, strata, target
@@ -23,16 +23,20 @@ from loops import need, run
 from namespaces import inside, star
 
 from strata.app.kept import opened
+from strata.app.runner import kept_name
 from strata.engine.job import Timing
 from strata.engine.port import Keeping, Request
+from strata.errors import StoreError
 from strata.fleet import Cluster
 from strata.fleet import results as kept
 from strata.fleet.clients import NodesEngine
 from strata.model.clients import clients_of
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
+from strata.model.run import RunStatus
 from strata.plan.words import workload_from_words
 
+T = TypeVar("T")
 NAMES = [f"n{number}" for number in range(5)]
 CLIENTS = 10
 CELLS = ("--matrix", "bs=4k,16k;iodepth=1,4;rw=randread", "--budget", "16s")
@@ -157,6 +161,157 @@ def test_the_scheduler_and_then_the_command_are_killed(served: str, tmp_path: Pa
         # The command is gone, and so is who knew the cell in hand; the nodes end by themselves, and take the next one.
         _, document = goes_on("--nodes", running.address)
     each_once(document)
+
+
+def in_hand(running: Running, command: subprocess.Popen[str], after: int) -> None:
+    """The command stands still once a result is on the disks of its nodes that is not in the store, and is killed.
+
+    After so many stored cells. It stands still at any time; where no cell was on its way it goes on for a while.
+    """
+    until(lambda: len(cells()) >= after, command)
+    for _ in range(20):
+        command.send_signal(signal.SIGSTOP)
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            found: set[str] = set()
+            with suppress(StoreError):  # the command stands still in the middle of a commit
+                found = _unstored(running)
+            if found:
+                command.kill()
+                command.communicate()
+                return
+            time.sleep(0.1)
+        command.send_signal(signal.SIGCONT)
+        time.sleep(0.2)
+    raise AssertionError("no result was in hand")
+
+
+def _unstored(running: Running) -> set[str]:
+    with opened(None) as store:
+        run_id = list_one(store.list_runs(1)).id
+        stored = {kept_name(run_id, c) for c in store.cells(run_id)}
+    there = [{f.stem for f in (running.state_of(n) / "results").glob(f"{run_id}.*")} for n in running.nodes]
+    return set.intersection(*there) - stored
+
+
+def list_one(found: Sequence[T]) -> T:
+    (one,) = found
+    return one
+
+
+def test_one_measurement_whose_command_is_killed_is_fetched_from_the_nodes(served: str, tmp_path: Path) -> None:
+    few = NAMES[:2]
+    with cluster(tmp_path, few) as running:
+        words = (served, "--rw", "randread", "--runtime", "1s", "--ramp-time", "200ms", "--clients", 2)
+        first = begun(*words, "--nodes", running.address)
+        until(lambda: bool(runs()), first)
+        in_hand(running, first, 0)
+        killed_ns = time.time_ns()
+        again = strata("measure", "--resume", "--json", "--progress", "none")
+        assert again.returncode == 0, again.stderr
+        document = json.loads(again.stdout)
+        assert document["result"]["started_unix_ns"] < killed_ns, "it was measured before, and not again"
+        assert results_of(running) == dict.fromkeys(few, 0), "the nodes have forgotten what is stored"
+    with opened(None) as store:
+        run = list_one(store.list_runs(9))
+        assert run.id == document["run"] and run.status is RunStatus.DONE
+        assert list_one(store.cells(run.id)).error is None
+    assert strata("report", run.id).returncode == 0
+    assert strata("measure", "--resume", "--progress", "none").returncode == 2, "nothing is left to resume"
+
+
+@pytest.mark.first
+def test_a_sweep_over_clients_whose_command_is_killed_takes_the_point_in_hand_from_the_nodes(
+    served: str, tmp_path: Path
+) -> None:
+    few = NAMES[:2]
+    sweep = ("scale", served, "--over", "clients", "--points", "2,4,6,8", "--budget", "8s", "--progress", "none")
+    with cluster(tmp_path, few) as running:
+        argv = [*STRATA, *sweep, "--nodes", running.address]
+        first = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        in_hand(running, first, 3)
+        before, killed_ns = len(cells()), time.time_ns()
+        again = strata("scale", "--resume", "--json", "--progress", "none")
+        assert again.returncode == 0, again.stderr
+        assert results_of(running) == dict.fromkeys(few, 0)
+    with opened(None) as store:
+        done = store.cells(list_one(store.list_runs(9)).id)
+    began = [c.result.started_unix_ns for c in done if c.result is not None]
+    assert len(set(began)) == len(began) == len(done), "each is stored once"
+    assert any(c.result.started_unix_ns < killed_ns for c in done[before:] if c.result), "one was not measured again"
+
+
+@pytest.mark.first
+def test_a_lost_client_ends_a_sweep_which_goes_on_once_it_is_back(served: str, tmp_path: Path) -> None:
+    few = NAMES[:2]
+    sweep = ("scale", served, "--over", "clients", "--points", "2,4,6,8", "--budget", "8s", "--progress", "none")
+    with cluster(tmp_path, few) as running:
+        argv = [*STRATA, *sweep, "--nodes", running.address]
+        first = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        until(lambda: len(cells()) >= 3, first)
+        running.nodes["n1"].kill()
+        _, err = first.communicate(timeout=60)
+        assert first.returncode == 1 and "n1" in err and "strata scale --resume" in err
+        ended(running.nodes.pop("n1"))
+        gone = [order for order, error in cells() if error is not None and "n1" in error]
+        assert gone == [len(cells()) - 1] and gone[0] >= 3, "nothing is measured without it"
+        refused = strata("scale", "--resume", "--progress", "none")
+        assert refused.returncode == 1 and "1 have joined" in refused.stderr
+        running.nodes["n1"] = started(["join", running.address, "--name", "n1"], running.folder / "n1")
+        said(running.nodes["n1"], "has joined")
+        again = strata("scale", "--resume", "--json", "--progress", "none")
+        assert again.returncode == 0, again.stderr
+    with opened(None) as store:
+        done = store.cells(list_one(store.list_runs(9)).id)
+    assert done[gone[0]].cell in {c.cell for c in done[gone[0] + 1 :]}, "it was measured by all of them"
+    document = json.loads(again.stdout)
+    assert [p["value"] for p in document["points"]] == [2, 4, 6, 8] and "n1" in str(document["remarks"])
+
+
+@pytest.mark.first
+def test_a_measurement_that_lost_a_client_is_kept_with_its_error_and_compared_with_nothing(
+    served: str, tmp_path: Path
+) -> None:
+    few = NAMES[:3]
+    words = ("measure", served, "--rw", "randread", "--runtime", "3s", "--clients", 3, "--progress", "none")
+    with cluster(tmp_path, few) as running:
+        whole = strata(*words, "--nodes", running.address, "--json")
+        assert whole.returncode == 0, whole.stderr
+        first = begun(*words[1:], "--nodes", running.address)
+        until(lambda: len(runs()) == 2, first)
+        time.sleep(2.0)
+        running.nodes["n1"].kill()
+        _, err = first.communicate(timeout=60)
+        assert first.returncode == 1 and "1 of 3 clients were lost (client 1 on n1" in err
+        ended(running.nodes.pop("n1"))
+        with opened(None) as store:
+            lost, _ = store.list_runs(2)
+            kept = list_one(store.cells(lost.id))
+        assert lost.status is RunStatus.STOPPED and kept.error is not None and "client 1 on n1" in kept.error
+        assert kept.result is not None and [c.node for c in kept.result.lost] == ["n1"]
+        assert f"strata measure --resume {lost.id}" in err and f"strata report {lost.id}" in err, err
+        shown = strata("report", lost.id)
+        assert shown.returncode == 0 and "1 of 3 clients were lost (client 1 on n1" in shown.stdout, shown.stdout
+        for refused in (("compare", json.loads(whole.stdout)["run"], lost.id), ("baseline", "save", "b", lost.id)):
+            assert strata(*refused).returncode != 0, refused
+        running.nodes["n1"] = started(["join", running.address, "--name", "n1"], running.folder / "n1")
+        said(running.nodes["n1"], "has joined")
+        again = strata("measure", "--resume", "--json", "--progress", "none")
+        assert again.returncode == 0, again.stderr
+    with opened(None) as store:
+        assert store.load_run(lost.id).status is RunStatus.DONE and list_one(store.cells(lost.id)).error is None
+
+
+def runs() -> list[str]:
+    """Ids of the store."""
+    store = Path(os.environ["XDG_STATE_HOME"]) / "strata" / "strata.db"
+    if not store.exists():
+        return []
+    with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
+        try:
+            return [row[0] for row in db.execute("SELECT id FROM runs")]
+        except sqlite3.OperationalError:
+            return []
 
 
 def request(name: str | None, clients: int = 2) -> Request:

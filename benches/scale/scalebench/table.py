@@ -10,6 +10,8 @@ from scalebench.trial import Record
 from strata import units
 
 MEDIAN, WORST, COVERED, CHANGES, STACKS = 0.05, 0.15, 0.90, 40, 4
+Bar = tuple[str, bool | None]
+"""In words, and whether it is met; None: it is told and not judged."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,9 @@ def refused(records: Sequence[Record]) -> list[str]:
     return [f"{r['group']}: {c['asked']}: {c['refused']}" for r in records for c in r["changes"] if not c["predicted"]]
 
 
-def table(records: Sequence[Record]) -> tuple[str, bool]:
-    """Markdown, and whether every bar is met."""
+def table(records: Sequence[Record], *, whole: bool = True) -> tuple[str, bool]:
+    """Markdown, and whether every bar is met. Not ``whole``: a part of the set was asked for, and how much there is of
+    it is told and not judged."""
     rows = list(judged(records))
     lines = ["| lab | asked | before | after | real gain | predicted | error | |", "|---|---|--:|--:|--:|--:|--:|---|"]
     for r in rows:
@@ -75,7 +78,7 @@ def table(records: Sequence[Record]) -> tuple[str, bool]:
         )
     if not rows:
         return "no changes are kept", False
-    met, none = _bars(rows), refused(records)
+    met, none = (*_counts(rows, whole), *_bars(rows)), refused(records)
     lines += ["", *_told(met), f"* not predicted: {len(none)}", *(f"  * {text}" for text in none)]
     parts = (
         ("Without those whose measurement is known to be flawed:", [r for r in rows if not r.flaw]),
@@ -83,20 +86,27 @@ def table(records: Sequence[Record]) -> tuple[str, bool]:
     )
     for title, some in parts:
         if some and len(some) < len(rows):
-            lines += ["", title, "", *_told(_bars(some))]
-    return "\n".join(lines), all(held for _, held in met)
+            lines += ["", title, "", *_told((*_counts(some, False), *_bars(some)))]
+    return "\n".join(lines), all(held is not False for _, held in met)
 
 
-def _told(bars: Sequence[tuple[str, bool]]) -> list[str]:
-    return [f"* {text}: {'met' if held else 'MISSED'}" for text, held in bars]
+def _told(bars: Sequence[Bar]) -> list[str]:
+    words = {True: ": met", False: ": MISSED", None: ""}
+    return [f"* {text}{words[held]}" for text, held in bars]
 
 
-def _bars(rows: Sequence[Judged]) -> tuple[tuple[str, bool], ...]:
+def _counts(rows: Sequence[Judged], whole: bool) -> tuple[Bar, ...]:
+    found = ("changes", len(rows), CHANGES), ("stacks", len({r.stack for r in rows}), STACKS)
+    return tuple(
+        (f"{what} {n} (at least {least})", n >= least) if whole else (f"{what} {n} (a part of the set)", None)
+        for what, n, least in found
+    )
+
+
+def _bars(rows: Sequence[Judged]) -> tuple[Bar, ...]:
     errors = sorted(abs(r.error) for r in rows)
-    share, stacks = sum(r.covered for r in rows) / len(rows), {r.stack for r in rows}
+    share = sum(r.covered for r in rows) / len(rows)
     return (
-        (f"changes {len(rows)} (at least {CHANGES})", len(rows) >= CHANGES),
-        (f"stacks {len(stacks)} (at least {STACKS})", len(stacks) >= STACKS),
         (f"median error {median(errors):.1%} (at most {MEDIAN:.0%})", median(errors) <= MEDIAN),
         (f"worst error {errors[-1]:.1%} (at most {WORST:.0%})", errors[-1] <= WORST),
         (f"intervals that hold the real gain {share:.0%} (at least {COVERED:.0%})", share >= COVERED),

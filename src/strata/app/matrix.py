@@ -6,8 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,17 @@ from strata.app.matrix_plan import MatrixWords, asked_of, machine_of, matrix_pla
 from strata.app.options import Options
 from strata.app.place import Place, another_file
 from strata.app.plan import refused_cells
-from strata.app.runner import QUICK_GENERATOR, Emit, Runner, Site, check_layers, check_resumable, rates, run_of
+from strata.app.runner import (
+    QUICK_GENERATOR,
+    Emit,
+    Runner,
+    Site,
+    check_layers,
+    check_nodes,
+    check_resumable,
+    rates,
+    run_of,
+)
 from strata.app.safety_gate import endpoints_of, opened_together
 from strata.app.sampling_scope import devices_reached
 from strata.app.signals import stop_on_signals
@@ -32,7 +41,6 @@ from strata.app.stacks import stack_of
 from strata.app.where import is_endpoint
 from strata.discover.survey import survey
 from strata.engine import Engine, Timing, engine_for, measure_generator
-from strata.engine.port import Keeping
 from strata.errors import ClientsLost, InconclusiveError, RunFailed, Stopped, UsageError
 from strata.host.runlock import held
 from strata.model.analysis import Generator, Remote
@@ -246,7 +254,7 @@ def _carry_out(
     ):
         identity = engine.identity()
         check_resumable(resumed, identity)
-        _check_nodes(resumed, identity)
+        check_nodes(resumed, identity)
         check_layers(resumed, here.dropped)
         stack, site = here.stack, here.site
         ask = resumed.plan.matrix if resumed else None
@@ -302,14 +310,6 @@ def _engine(options: Options, ends: list[Endpoint], nodes: str | None) -> Iterat
         yield engine
 
 
-def _check_nodes(resumed: Run | None, identity: Mapping[str, object]) -> None:
-    """Raises `ClientsLost` where a run that is resumed had other nodes: its clients would share them otherwise."""
-    was, now = resumed.environment.engine.get("nodes") if resumed else None, identity.get("nodes")
-    if resumed and was != now:
-        why, hint = f"it was measured on {was} nodes, and {now} have joined", "strata node list shows them"
-        raise ClientsLost("cannot resume", resumed.id, why, hint)
-
-
 def _measured(runner: Runner, size: int, store: Store) -> MatrixResult:
     from strata.analyse.pooled import pooled
     from strata.run.visits import Visits
@@ -328,23 +328,12 @@ def _measured(runner: Runner, size: int, store: Store) -> MatrixResult:
 
         runtime_s = max(1, round(visits.seconds / BIN_S)) * BIN_S
         timing = Timing(ramp_s=run.plan.ramp_s, runtime_s=runtime_s, interval_s=BIN_S)
-        prepared = runner.ready(step, cell, timing, run.plan.placement)
-        named = prepared.request.model_copy(update={"kept_as": name_of(run, step, cell)})
-        return runner.measure_cell(step, cell, replace(prepared, request=named), hear)
-
-    def commit(result: CellResult) -> None:
-        runner.commit(result)
-        if isinstance(runner.engine, Keeping) and result.result is not None:
-            cell = next(c for c in run.plan.cells if c.key == result.cell)
-            runner.engine.stored(name_of(run, Step(order=result.order, round=result.round, cell=cell.key), cell))
+        return runner.measure_cell(step, cell, runner.ready(step, cell, timing, run.plan.placement), hear)
 
     status, said = RunStatus.FAILED, None
     try:
-        status = runner.carry_out(visits, measure, commit=commit)
-        said = runner.site.gone()
-        if isinstance(runner.engine, Keeping):
-            unkept = [f"node {n} kept no results on its disk: {why}" for n, why in runner.engine.unkept.items()]
-            said = "; ".join([*unkept, *filter(None, [said])]) or None
+        status = runner.carry_out(visits, measure)
+        said = "; ".join(filter(None, (runner.unkept, runner.site.gone()))) or None
     except InconclusiveError as e:
         said = e.headline
         raise
@@ -364,12 +353,6 @@ def _measured(runner: Runner, size: int, store: Store) -> MatrixResult:
         raise RunFailed("nothing was measured at", done.where, why)
     store.save_matrix(done)
     return done
-
-
-def name_of(run: Run, step: Step, cell: Cell) -> str:
-    """Under which clients keep the result of a step: another cell at the same place of the order is another result."""
-    of = sha256(f"{cell.key} {step.round}".encode()).hexdigest()[:16]
-    return f"{run.id}.{step.order}.{of}"
 
 
 def _end(machine: Matrix, status: RunStatus) -> MatrixEnd:

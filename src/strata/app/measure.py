@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import signal
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from strata.app.signals import stop_on_signals
 from strata.app.stacks import stack_of
 from strata.app.until import BIN_S, Precise, settled
 from strata.engine import AUTO_ENGINE, Engine, Timing, engine_for, measure_generator
+from strata.engine.port import Keeping, Request
 from strata.errors import RunFailed, StrataError, UsageError
 from strata.host.clock import now_unix_ns
 from strata.model.analysis import Analysis, CellSummary, Check, Generator
@@ -35,7 +37,7 @@ from strata.model.plan import Cell, Plan, Step
 from strata.model.precondition import Preconditioned
 from strata.model.remembered import SeriesName
 from strata.model.result import CellResult, EngineResult
-from strata.model.run import Label, Report, RunStatus
+from strata.model.run import Label, Report, Run, RunStatus
 from strata.model.stack import Stack
 from strata.model.survey import Survey
 from strata.model.trace import TraceSummary
@@ -108,14 +110,14 @@ def measure_endpoint(
     keep: bool,
     destructive: str | None,
     placement: Placement | None = None,
-    precondition_s: float | None = None,
-    precondition_bytes: int | None = None,
+    precondition: tuple[float | None, int | None] = (None, None),
     emit: Emit = lambda _: None,
     engine: str | Engine = AUTO_ENGINE,
     aim: Aim | None = None,
     trace: bool = False,
     store: str | None = None,
     label: Label | None = None,
+    resumed: Run | None = None,
 ) -> OneResult:
     """Runs it with the ``engine`` (or that of this name) on one endpoint, or on several of one kind together.
 
@@ -125,7 +127,10 @@ def measure_endpoint(
     does not count, and the summary's figures are those of the regime the measurement ended in. What earlier runs in the
     ``store`` showed of the noise of this host and device is its prior.
 
-    If it came to its end it is kept in the ``store``, under its ``label``.
+    If it came to its end it is kept in the ``store``, under its ``label``; with its error where clients were lost.
+    Where clients keep their results, the run is in the store from its beginning (`strata.app.measure_begun`).
+
+    ``resumed``: the run that this one goes on with. ``precondition``: seconds and bytes written first, at most.
 
     With ``trace``, a window of half a second with a block trace follows.
 
@@ -136,54 +141,51 @@ def measure_endpoint(
     endpoints = endpoints_of(uris)
     generator = engine_for(engine, endpoints, placement) if isinstance(engine, str) else engine
     endpoint = endpoints[0]
-    precise = None
-    if aim is not None:
-        # Here, as all that few ask for: what it loads delays the first I/O.
-        from strata.app.earlier import earlier_noise_of
-
-        name = series_of(stack_of(endpoints), workload, generator)
-        precise = Precise(aim, earlier_noise_of(endpoint, workload.direct, store, name))
-        timing = precise.timing(timing)
-    _check_able(generator, endpoints, workload)
-    preconditions = precondition_s is not None or precondition_bytes is not None
-    if preconditions and (endpoint.kind is not EndpointKind.FILE or not workload.rw.carries):
-        why = "preconditioning needs a workload that writes to a file of Strata's own"
-        raise UsageError(
-            "cannot precondition", endpoint.uri.rstrip(":"), why, "for example: file:/mnt/new.dat --rw write"
-        )
+    preconditions = precondition != (None, None)
+    # What a resumed run does again, or fetches, is the one step at the one endpoint that the run names.
+    goes_on = aim is None and not preconditions and len(endpoints) == 1
+    precise = None if aim is None else _precise(aim, endpoints, workload, generator, store)
+    timing = timing if precise is None else precise.timing(timing)
+    _check_able(generator, endpoints, workload, preconditions=preconditions)
     if trace:
         _check_trace(endpoint)
-    with opened_together(endpoints, workload, size, keep, destructive, asked=size) as targets:
+    asked = size if resumed is None else None
+    with opened_together(endpoints, workload, size, keep, destructive, asked=asked) as targets, ExitStack() as going:
+        mark = targets.targets[0].mark
         ceiling = measure_generator(
             generator, [workload], Timing(ramp_s=0.01, runtime_s=0.04, interval_s=0.04), placement
         )
-        plan = plan_of_one(stack_of(endpoints), workload, timing, targets.size, placement)
-        (cell,), (step,), begun = plan.cells, plan.steps, now_unix_ns()
+        plan = resumed.plan if resumed else plan_of_one(stack_of(endpoints), workload, timing, targets.size, placement)
+        (cell,), (step,), created = plan.cells, plan.steps, resumed.created_unix_ns if resumed else now_unix_ns()
+        label = resumed.label if resumed else label or Label()
         sampling = sampling_scope_of_endpoints(endpoints)
         runner = Runner(targets, generator, None, lambda _: sampling)
+        if resumed is not None or (goes_on and isinstance(generator, Keeping)):
+            from strata.app.measure_begun import begun
+
+            first = run_of(plan, generator.identity(), label, resumed, created_unix_ns=created, mark=mark)
+            runner = going.enter_context(begun(runner, first, store, anew=resumed is None))
         done = None
-        budget = budget_of(precondition_s, precondition_bytes, timing.runtime_s, targets.size)
+        budget = budget_of(*precondition, timing.runtime_s, targets.size)
         if budget is not None:
             done = write_until_steady(runner, cell, budget, placement)
         prepared = runner.ready(step, cell, timing, placement)
         with stop_on_signals() as stop, recorded(plan.id, plan.stack, emit, aim.mean if aim else None) as told:
             hear = as_progress(told, endpoint.uri, workload.label, timing.runtime_s, precise)
             heard, runner.stop_requested = (hear, stop) if precise is None else precise.between(hear, stop)
-            runner.carry_out(SingleStep(plan), lambda step, cell: runner.measure_cell(step, cell, prepared, heard))
+            runner.carry_out(
+                SingleStep(plan), lambda s, c: _with_fault(runner, runner.measure_cell(s, c, prepared, heard))
+            )
         measured = runner.cells()
-        moved = targets.gone()
+        moved = "; ".join(filter(None, (runner.unkept, targets.gone()))) or None
         result = measured[0].result if measured else None
         # Behind the measurement, as a window of its own.
         wanted = trace and stop.signal is None and result is not None and result.ops and fault(result) is None
-        traces: tuple[TraceSummary, ...] = ()
-        if wanted:
-            from strata.app.trace import traced
-
-            traces = traced(generator, prepared.request, Path(endpoint.path or "")).devices
+        traces = _traced(generator, prepared.request, endpoint) if wanted else ()
     # Here: the numerical libraries are loaded by what judges a measurement, not by a word that is refused before it.
     from strata.analyse import analyse
 
-    reached = result is not None and precise is not None and precise.ended_it(result, stop.signal)
+    reached = result is not None and precise is not None and not result.lost and precise.ended_it(result, stop.signal)
     trouble = None if result is None or reached else fault(result)
     result = _something(result, endpoint, trouble, stop.signal)
     course = None if precise is None else precise.course(result)
@@ -197,14 +199,15 @@ def measure_endpoint(
         found.model_copy(update={"cells": (summary,)}),
         course,
         generator,
-        label=label or Label(),
-        created_unix_ns=begun,
-        status=RunStatus.STOPPED if stop.signal is not None else RunStatus.FAILED if trouble else RunStatus.DONE,
+        label=label,
+        created_unix_ns=created,
+        status=_status(trouble, stopped=stop.signal is not None or (goes_on and bool(result.lost))),
+        mark=mark if runner.run is not None else None,
         generator=ceiling,
         preconditions=() if done is None else (done,),
         message=trouble or moved,
     )
-    run, unkept = keep_run(report, store)
+    run, unkept = keep_run(report, store, begun=runner.run is not None)
     return OneResult(
         endpoint=" + ".join(e.uri for e in endpoints),
         workload=workload,
@@ -233,8 +236,35 @@ def _of_null(checks: Sequence[Check]) -> tuple[Check, ...]:
     return tuple(c for c in checks if c.kind in of_null)
 
 
-def _check_able(engine: Engine, endpoints: Sequence[Endpoint], workload: Workload) -> None:
+def _precise(aim: Aim, endpoints: Sequence[Endpoint], workload: Workload, engine: Engine, store: str | None) -> Precise:
+    # Here, as all that few ask for: what it loads delays the first I/O.
+    from strata.app.earlier import earlier_noise_of
+
+    name = series_of(stack_of(endpoints), workload, engine)
+    return Precise(aim, earlier_noise_of(endpoints[0], workload.direct, store, name))
+
+
+def _with_fault(runner: Runner, done: CellResult) -> CellResult:
+    """With why it is no measurement, where the run is in the store already, or goes there because clients were lost."""
+    if done.result is None or (runner.run is None and not done.result.lost):
+        return done
+    return done.model_copy(update={"error": fault(done.result)})
+
+
+def _traced(engine: Engine, request: Request, endpoint: Endpoint) -> tuple[TraceSummary, ...]:
+    from strata.app.trace import traced
+
+    return traced(engine, request, Path(endpoint.path or "")).devices
+
+
+def _check_able(engine: Engine, endpoints: Sequence[Endpoint], workload: Workload, *, preconditions: bool) -> None:
     """Before anything is made or filled."""
+    endpoint = endpoints[0]
+    if preconditions and (endpoint.kind is not EndpointKind.FILE or not workload.rw.carries):
+        why = "preconditioning needs a workload that writes to a file of Strata's own"
+        raise UsageError(
+            "cannot precondition", endpoint.uri.rstrip(":"), why, "for example: file:/mnt/new.dat --rw write"
+        )
     for one in endpoints:
         if refused := engine.refusals(one, workload):
             able = "fio" if one.kind in CLUSTER else "native"
@@ -304,18 +334,28 @@ def report_of_one(
     return report_of((done,), run, analysis, diagnose(plan.stack, analysis))
 
 
-def keep_run(report: Report, url: str | None) -> tuple[str | None, str | None]:
+def _status(trouble: str | None, *, stopped: bool) -> RunStatus:
+    """``stopped``: somebody ended it, or clients were lost, and it can be resumed."""
+    return RunStatus.STOPPED if stopped else RunStatus.FAILED if trouble else RunStatus.DONE
+
+
+def keep_run(report: Report, url: str | None, *, begun: bool = False) -> tuple[str | None, str | None]:
     """Into the store: (its id, None), or (None, why it was not kept). What was measured is not lost for a store that
-    gives trouble."""
+    gives trouble. ``begun``: the run and its one result are there already."""
     from strata.app.kept import opened
 
-    if report.run.status is not RunStatus.DONE:
+    lost = any(r.result is not None and r.result.lost for r in report.results)
+    if report.run.status is not RunStatus.DONE and not (begun or lost):
         # Nobody could go on with it, and it is not as long as what it would be compared with.
         return None, "it did not complete"
 
     try:
         with opened(url) as store:
-            store.keep_whole([(report.run, report.results, (report.analysis, report.diagnosis))])
+            if begun:
+                store.update_run(report.run)
+                store.save_outcome(report.run.id, report.analysis, report.diagnosis)
+            else:
+                store.keep_whole([(report.run, report.results, (report.analysis, report.diagnosis))])
     except StrataError as e:
         return None, e.render()
     return report.run.id, None

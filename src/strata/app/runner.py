@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
 
 from strata import units
@@ -18,7 +20,8 @@ from strata.app.sampling_scope import SamplingScope
 from strata.app.scale_points import pieces_at
 from strata.engine import Engine, Piece, Request, Timing
 from strata.engine.cell import Prepared
-from strata.errors import RunFailed
+from strata.engine.port import Keeping
+from strata.errors import ClientsLost, RunFailed
 from strata.host.clock import now_unix_ns
 from strata.model import histogram
 from strata.model.placement import Placement
@@ -100,6 +103,10 @@ class Runner:
         self.run = run
         return run
 
+    def kept_in(self, store: Store | None) -> None:
+        """Where its results go; before any is there."""
+        self._store, self._kept = store, {} if store is None else None
+
     def running(self) -> Run:
         """The run, once it has begun."""
         assert self.run is not None, "it has not begun"
@@ -126,6 +133,14 @@ class Runner:
             self._store.save_cell(self.running().id, result)
         if self._kept is not None:
             self._kept[result.order] = result
+        if self.run is not None and isinstance(self.engine, Keeping) and result.result is not None:
+            self.engine.stored(kept_name(self.run.id, result))
+
+    @property
+    def unkept(self) -> str | None:
+        """In words, which nodes kept no results of their clients on their disks."""
+        missing = self.engine.unkept if isinstance(self.engine, Keeping) else {}
+        return "; ".join(f"node {n} kept no results on its disk: {why}" for n, why in missing.items()) or None
 
     def carry_out(
         self,
@@ -158,7 +173,11 @@ class Runner:
         if cell.workload.rw.writes:
             self.site.check_still_ours(cell.layer)
         request = self.request(cell, timing, step.round, placement)
-        return self.driver.ready(cell.layer, change(request) if change is not None and step.changed else request)
+        prepared = self.driver.ready(cell.layer, change(request) if change is not None and step.changed else request)
+        if self.run is None or not isinstance(self.engine, Keeping):
+            return prepared
+        named = prepared.request.model_copy(update={"kept_as": kept_name(self.run.id, step)})
+        return replace(prepared, request=named)
 
     def measure_cell(self, step: Step, cell: Cell, prepared: Prepared, hear: Hear) -> CellResult:
         """One step, with the counters of all nodes beside it. Raises what the engine raises."""
@@ -190,6 +209,19 @@ def run_of(plan: Plan, engine: Mapping[str, Any], label: Label, resumed: Run | N
         label=resumed.label if resumed else label,
         **{"status": RunStatus.RUNNING, "created_unix_ns": begun, **found},
     )
+
+
+def kept_name(run: str, of: Step | CellResult) -> str:
+    """Under which clients keep the result of a step: a round of a cell is one result, whatever was done before it."""
+    return f"{run}.{sha256(f'{of.cell} {of.round}'.encode()).hexdigest()[:16]}"
+
+
+def check_nodes(resumed: Run | None, engine: Mapping[str, object]) -> None:
+    """Raises `ClientsLost` where a run that is resumed had other nodes: its clients would share them otherwise."""
+    was, now = resumed.environment.engine.get("nodes") if resumed else None, engine.get("nodes")
+    if resumed and was != now:
+        why, hint = f"it was measured on {was} nodes, and {now} have joined", "strata node list shows them"
+        raise ClientsLost("cannot resume", resumed.id, why, hint)
 
 
 def check_resumable(resumed: Run | None, engine: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from strata.app.matrix import MatrixSite, ends_of, ground_of, plan_site
 from strata.app.options import Options
 from strata.app.place import Place
 from strata.app.plan import refused_cells
-from strata.app.runner import Emit, Runner, check_layers, check_resumable, rates, run_of
+from strata.app.runner import Emit, Runner, check_layers, check_nodes, check_resumable, rates, run_of
 from strata.app.sampling_scope import SamplingScope, sampling_scope_of, sampling_scope_of_endpoints
 from strata.app.scale_plan import at_value, cell_at, check_base, over_targets, scale_plan
 from strata.app.scale_points import Maker, placed_at
@@ -23,7 +23,7 @@ from strata.app.signals import stop_on_signals
 from strata.app.stacks import read_stack
 from strata.app.where import is_endpoint
 from strata.engine import Engine, Timing, engine_for
-from strata.errors import RunFailed, Stopped, UsageError
+from strata.errors import ClientsLost, RunFailed, Stopped, UsageError
 from strata.host.runlock import held
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Cell, Plan, Step
@@ -130,6 +130,7 @@ def _carry_out(
     engine = asked or engine_for(options.engine, reached, options.placement)
     identity = engine.identity()
     check_resumable(resumed, identity)
+    check_nodes(resumed, identity)
     workloads = tuple(at_value(base, ask.axis, v) for v in ask.values)
     with (
         stop_on_signals() as stop,
@@ -214,13 +215,16 @@ def _measured(runner: Runner, base: Workload, ask: ScaleAsk, maker: Maker | None
     status, said = RunStatus.FAILED, None
     try:
         status = runner.carry_out(sweep, measure)
-        said = runner.site.gone()
+        said = "; ".join(filter(None, (runner.unkept, runner.site.gone()))) or None
     finally:
         left = None if maker is None else maker.put_back()
         said = "; ".join(filter(None, (said, left))) or None
         run = runner.keep(status=status, scale_end=sweep.ended, message=runner.say(said))
+    again = "" if maker is None else f" --make {shlex.quote(maker.command)} --now {maker.now}"
+    if sweep.lost is not None:
+        hint = f"once the clients are back: strata scale --resume {run.id}{again}"
+        raise ClientsLost("cannot continue at", run.plan.stack.layers[0].endpoint, sweep.lost, hint)
     if status is RunStatus.STOPPED:
-        again = "" if maker is None else f" --make {shlex.quote(maker.command)} --now {maker.now}"
         raise Stopped("finished points are kept", hint=f"strata scale --resume {run.id}{again}")
     results = runner.cells()
     done = scale_result(run, results)

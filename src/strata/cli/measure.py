@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from strata.app.clients import Engine
     from strata.app.measure import OneResult
     from strata.model.course import Aim
+    from strata.model.run import Run
 
 
 def measure(
@@ -131,8 +132,7 @@ def measure(
             keep=placed.keep,
             destructive=destructive,
             placement=parse_placement(placed.cpus, placed.numa_node) if placed.cpus or placed.numa_node else None,
-            precondition_s=common.seconds(timed.precondition),
-            precondition_bytes=common.size(timed.precondition_bytes),
+            precondition=(common.seconds(timed.precondition), common.size(timed.precondition_bytes)),
             emit=emit,
             engine=engine,
             aim=aim,
@@ -140,16 +140,13 @@ def measure(
             store=output.store,
             label=kept.label,
         )
-    if result.report is not None:
-        output.write(result.report)
-    code = _publish(result, aim, verbose=verbose, json=output.json)
-    output.said_where()
-    return code
+    return _shown(result, aim, output, verbose=verbose)
 
 
 def _publish(result: OneResult, aim: Aim | None, *, verbose: bool, json: bool) -> int:
     """On the terminal; the exit code."""
     # Here: what it loads would delay the first I/O.
+    from strata.model.run import RunStatus
     from strata.report.measure_text import measure_text
 
     def text(r: OneResult, width: int, color: bool) -> str:
@@ -168,10 +165,14 @@ def _publish(result: OneResult, aim: Aim | None, *, verbose: bool, json: bool) -
         note(f"not stored: {result.unkept}")
     if result.stopped_by is not None:
         note(f"{result.trouble or 'stopped'}; the results so far are above")
+        if result.run is not None:
+            note(f"hint: to measure it again: strata measure --resume {result.run}")
         return Exit.of_signal(result.stopped_by)
     if result.trouble is not None:
         note(f"error: {result.endpoint} {result.trouble}")
-        note("hint: the results so far are above")
+        again = result.run is not None and result.report is not None and result.report.run.status is RunStatus.STOPPED
+        more = f"; once the clients are back: strata measure --resume {result.run}" if again else ""
+        note(f"hint: the results so far are above{more}")
         return Exit.FAILED
     if aim is not None and not (result.course and result.course.reached):
         note(f"the interval of the mean did not reach ±{units.percent(aim.mean, 2)}; the result shows how wide it is")
@@ -195,10 +196,13 @@ def _resume(
 ) -> int:
     from strata.app.diagnose import resume as resume_run
     from strata.app.diagnose import unfinished
+    from strata.app.measure_begun import of_one_endpoint
     from strata.app.options import Options
 
     tables.MEASURE.check(context, tables.RESUME, tables.MATRIX)
     run = unfinished(run_id, output.store)
+    if of_one_endpoint(run):
+        return _resume_one(run, output, destructive, nodes)
     if run.plan.scale is not None:
         raise UsageError("cannot resume", run.id, "it is a sweep", f"strata scale --resume {run.id}")
     tables.MEASURE.check(context, tables.RESUME, tables.LAYERS if run.plan.matrix is None else tables.MATRIX)
@@ -209,3 +213,29 @@ def _resume(
         return matrix.measured(output, lambda emit: resume_matrix(run, chosen, emit, destructive, nodes))
     output.measured(partial(resume_run, run.id, chosen))
     return Exit.FINE
+
+
+def _resume_one(run: Run, output: Output, destructive: str | None, nodes: str | None) -> int:
+    """One endpoint: what its clients kept is fetched, else it is measured again."""
+    from strata.app.clients import engine_of_nodes
+    from strata.app.measure_begun import resume_endpoint
+
+    before = run.environment.engine.get("scheduler")
+    if nodes is not None and before is None:
+        raise UsageError("cannot resume on nodes:", run.id, "it was measured on this machine", "leave --nodes out")
+    with ExitStack() as held:
+        engine = None
+        if before is not None:
+            engine = held.enter_context(engine_of_nodes(nodes or before, run.environment.engine["name"]))
+        emit = held.enter_context(common.display(output.progress))
+        result = resume_endpoint(run, emit, engine=engine, store=output.store, destructive=destructive)
+    return _shown(result, None, output, verbose=False)
+
+
+def _shown(result: OneResult, aim: Aim | None, output: Output, *, verbose: bool) -> int:
+    """Written where it was asked, and on the terminal; the exit code."""
+    if result.report is not None:
+        output.write(result.report)
+    code = _publish(result, aim, verbose=verbose, json=output.json)
+    output.said_where()
+    return code

@@ -102,7 +102,9 @@ class NodesEngine:
         try:
             round_s, kept = self._round(nodes, request.kept_as, where)
             if (known := _of_kept(kept, len(words))) is not None:
-                return self._whole(known, [], where)
+                # Where they had not measured together, they do it again.
+                with suppress(RunFailed):
+                    return self._whole(known, [], where)
             self._prepare({node: [words[n] for n in numbers[node]] for node in nodes}, request.workload, where)
             clocks = self._cluster.clocks(nodes)
         except ClientsLost:
@@ -140,7 +142,14 @@ class NodesEngine:
         timing = request.timing
         answers = self._cluster.at_once(calls, lead_s + timing.ramp_s + timing.runtime_s + BEYOND_S, heard)
         from_ns = start_ns + round(timing.ramp_s * units.NS_PER_S)
-        return self._whole(*self._sorted(answers, numbers, clocks, collector, from_ns), where)
+        found = self._sorted(answers, numbers, clocks, collector, from_ns)
+        try:
+            return self._whole(*found, where)
+        except RunFailed as e:
+            if request.kept_as is not None and not isinstance(e, ClientsLost):
+                # There is no result of them all, so nobody will store it.
+                self.stored(request.kept_as)
+            raise
 
     def _whole(self, done: Sequence[ClientResult], lost: Sequence[LostClient], where: str) -> EngineResult:
         whole = whole_of(done, lost, where)

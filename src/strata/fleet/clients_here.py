@@ -101,6 +101,9 @@ def measure_here(told: Mapping[str, Any]) -> dict[str, Any]:
         except StrataError as e:
             return {**of, "why": e.headline}
 
+    if told["kept_as"] is not None:
+        # Of clients that had measured when others were lost: it is measured anew, by all of them.
+        results.forget(state.folder, [str(told["kept_as"])])
     try:
         several = told["clients"]
         before, unknown = pages.seen(several)

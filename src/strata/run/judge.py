@@ -41,12 +41,12 @@ def cut_short(result: EngineResult) -> bool:
 
 def fault(result: EngineResult) -> str | None:
     """Why this is no measurement, None where it is one. Single failed I/Os are counted, and no reason."""
-    if cut_short(result):
-        return f"stopped after {result.seconds:.3g} s"
-    names = ", ".join(sorted({error.name for d in result.directions for error in d.errors}))
     if result.lost:
         gone = ", ".join(f"client {one.client} on {one.node}: {one.why}" for one in result.lost)
         return f"{len(result.lost)} of {len(result.lost) + len(result.clients)} clients were lost ({gone})"
+    if cut_short(result):
+        return f"stopped after {result.seconds:.3g} s"
+    names = ", ".join(sorted({error.name for d in result.directions for error in d.errors}))
     if result.stop_reason == "lease":
         return f"stopped by itself after {result.seconds:.3g} s, as nothing was heard from who started it"
     if result.stop_reason == "stuck":

@@ -71,7 +71,9 @@ class Sweep(Stepwise):
         super().__init__(kept)
         self.plan = plan
         self._ask, self._make, self._clock = ask, cell, clock
-        self._results = [r for r in kept if not (r.result is not None and cut_short(r.result))]
+        # What failed, as where clients were lost, is measured again; what it wrote counts.
+        self._results = [r for r in kept if r.error is None and r.result is not None and not cut_short(r.result)]
+        self._written = sum(r.result.write.bytes for r in kept if r.result is not None)
         self._spent = sum(r.result.seconds + plan.ramp_s for r in self._results if r.result is not None)
         self._since = clock()
         self._queue: list[Cell] = []
@@ -109,6 +111,7 @@ class Sweep(Stepwise):
 
     def _took(self, result: CellResult) -> tuple[Instruction, ...]:
         self._results.append(result)
+        self._written += 0 if result.result is None else result.result.write.bytes
         return (Emit(ended(self.told, result)), *self._next())
 
     def _next(self) -> tuple[Instruction, ...]:
@@ -131,8 +134,7 @@ class Sweep(Stepwise):
 
     def _written_up(self, cell: Cell) -> bool:
         """Whether it would write beyond what the plan announced."""
-        done = sum(r.result.write.bytes for r in self._results if r.result is not None)
-        return cell.workload.rw.writes and done >= self.plan.bytes_written
+        return cell.workload.rw.writes and self._written >= self.plan.bytes_written
 
     @property
     def _rounds(self) -> Counter[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from strata.errors import ClientsLost
 from strata.model.plan import Cell, Step
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult
@@ -25,7 +26,8 @@ from strata.run.judge import cut_short, fault, result_of
 
 
 class Stepwise(ABC):
-    """``kept`` are the results of a resumed run. ``told``: of the step in hand."""
+    """``kept`` are the results of a resumed run. ``told``: of the step in hand. ``lost``: which clients are gone;
+    nothing is measured after that, as the rest is for all of them."""
 
     _step: Step
     _cell: Cell
@@ -34,6 +36,7 @@ class Stepwise(ABC):
         self.told = Progress(phase=Phase.MEASURE)
         self._order = max((r.order for r in kept), default=-1) + 1
         self._unsafe: CellResult | None = None
+        self.lost: str | None = None
 
     def handle(self, event: Event) -> tuple[Instruction, ...]:
         """What to do now."""
@@ -42,9 +45,11 @@ class Stepwise(ABC):
                 return self._next()
             case StepDone(result=CellResult(result=done)) if done is not None:
                 self._seen(event)
+                self.lost = fault(done) if done.lost else None
                 return self._commit(event.result.model_copy(update={"error": fault(done)}))
             case StepFailed():
                 self._seen(event)
+                self.lost = event.error if isinstance(event.raised, ClientsLost) else None
                 return self._commit(result_of(self._step, self._cell, error=event.error))
             case Committed():
                 return self._safe()
@@ -74,5 +79,7 @@ class Stepwise(ABC):
         assert result is not None, "no step requested it"
         self._order += 1
         if result.result is not None and cut_short(result.result):
+            return (Finish(RunStatus.STOPPED),)
+        if self.lost is not None:
             return (Finish(RunStatus.STOPPED),)
         return self._took(result)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from strata import units
 from strata.analyse.visit import visit_of
-from strata.errors import ClientsLost, InconclusiveError
+from strata.errors import InconclusiveError
 from strata.model.matrix import Known
 from strata.model.plan import Plan, Step
 from strata.model.progress import Phase, Progress
@@ -27,7 +27,7 @@ from strata.run.execute import (
     StepFailed,
     Think,
 )
-from strata.run.judge import ended, fault, result_of
+from strata.run.judge import ended, result_of
 from strata.run.matrix import Ask, Matrix
 from strata.run.stepwise import Stepwise
 
@@ -53,8 +53,6 @@ class Visits(Stepwise):
         self._asks = self._asked()
         self._wrote = False
         self._begin = 0.0
-        self.lost: str | None = None
-        """Which clients are gone; nothing is measured after that, as the rest is for all of them."""
 
     @property
     def seconds(self) -> float:
@@ -65,9 +63,6 @@ class Visits(Stepwise):
         done = event.result.result if isinstance(event, StepDone) else None
         if done is not None:
             self._written += done.write.bytes
-            self.lost = fault(done) if done.lost else None
-        elif isinstance(event, StepFailed):
-            self.lost = event.error if isinstance(event.raised, ClientsLost) else None
 
     def _asked(self) -> Iterator[tuple[Ask, int, int]]:
         """Each with its place in its batch, and the length of that."""
@@ -112,8 +107,6 @@ class Visits(Stepwise):
         return (*rest, Emit(self.told), Measure(self._step, cell))
 
     def _took(self, result: CellResult) -> tuple[Instruction, ...]:
-        if self.lost is not None:
-            return (Finish(RunStatus.STOPPED),)
         ask, done, seconds = self._ask, result.result, self._clock() - self._begin
         if done is None:
             self.matrix.took(ask.cell, None, ask.seconds, 0.0 if result.error == WRITES_USED_UP else seconds)
