@@ -79,8 +79,8 @@ def reader(device: str, group: Path) -> Iterator[int]:
     """A process that was put into the group before it read anything: its id."""
     group.mkdir(parents=True)
     # The shell joins and then becomes the reader.
-    words = ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group / "cgroup.procs"), sys.executable, "-c", READS, device]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+    joined = ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group / "cgroup.procs")]
+    with subprocess.Popen([*joined, sys.executable, "-c", READS, device], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "reading\n"

@@ -8,13 +8,15 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import STRATA
-from loops import MIB, image, loop, need_root
+from loops import MIB, image, loop, mounted, need_root, run
 from tracing import with_tracefs
 
 pytestmark = pytest.mark.root
@@ -68,3 +70,49 @@ def test_a_command_that_sleeps_between_its_reads_limits_itself(device: str, tmp_
     verdict = watched(device, tmp_path, 0.02)["verdict"]
     assert (verdict["kind"], verdict["layer"]) == ("application", "application")
     assert "requests nothing" in verdict["headline"]
+
+
+@pytest.fixture
+def in_memory() -> Iterator[tuple[str, Path]]:
+    """(an idle device in memory, its file system): nobody else's writeback reaches it."""
+    need_root()
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="strata-test-") as folder:
+        home = Path(folder)
+        with loop(image(home / "image", 64 * MIB)) as made:
+            run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", made)
+            with mounted(made, home / "fs") as fs:
+                (fs / "data").write_bytes(b"x" * MIB)
+                run("sync", "-f", str(fs))
+                yield made, fs
+
+
+def counted(device: str) -> list[int]:
+    """All that the kernel has counted of the device's requests: reads, writes, discards, flushes, and their times."""
+    return [int(x) for x in Path(f"/sys/block/{Path(device).name}/stat").read_text().split()]
+
+
+def at_rest(device: str) -> list[int]:
+    """The counters, once they have stood still for a second."""
+    deadline, before = time.monotonic() + 60, counted(device)
+    while True:
+        time.sleep(1)
+        if (now := counted(device)) == before:
+            return now
+        assert time.monotonic() < deadline, f"{device} does not come to rest"
+        before = now
+
+
+@pytest.mark.parametrize("what", ["device", "directory", "file"])
+def test_a_watching_adds_no_request_to_what_it_watches(in_memory: tuple[str, Path], what: str, tmp_path: Path) -> None:
+    device, fs = in_memory
+    where = {"device": device, "directory": fs, "file": fs / "data"}[what]
+    before = at_rest(device)
+    argv = with_tracefs(*STRATA, "watch", where, "--for", "4s", "--json")
+    environment = os.environ | {"STRATA_STATE_DIR": str(tmp_path / "state")}
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["verdict"]["kind"] == "idle"
+    assert counted(device) == before
+    # These are the counters that one request changes.
+    run("dd", f"if={device}", "of=/dev/null", "bs=4096", "count=1", "iflag=direct", "status=none")
+    assert counted(device) != before
