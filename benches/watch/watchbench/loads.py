@@ -69,7 +69,7 @@ LOADS: Mapping[str, Load] = {
         _load("database-paced", "-c 4 -j 2 --rate=20", does=Does.ITSELF, by="pgbench"),
     )
 }
-KINDS = ("small", "mixed", "large")
+KINDS: tuple[str, ...] = ("small", "mixed", "large")
 FITS: Mapping[str, tuple[str, ...]] = {
     # What only some loads feel.
     "sync-commit": ("commit", "commits"),
@@ -81,10 +81,10 @@ FITS: Mapping[str, tuple[str, ...]] = {
     "noisy-wire": ("large", "mixed"),
     "wrong-nic": ("large", "mixed"),
 }
-HEALTHY = ("small", "idle", "serial", "mixed", "thinking", "large", "paced", "idle")
+HEALTHY: tuple[str, ...] = ("small", "idle", "serial", "mixed", "thinking", "large", "paced", "idle")
 
 
-OTHERS = ("bench", "bench-large", "copy", "database")
+OTHERS: tuple[str, ...] = ("bench", "bench-large", "copy", "database")
 OTHERS_FIT: Mapping[str, tuple[str, ...]] = {
     "sync-commit": ("bench-flush", "copy-commit", "database"),
     "write-cliff": ("bench-writes",),
@@ -95,7 +95,7 @@ OTHERS_FIT: Mapping[str, tuple[str, ...]] = {
     "noisy-wire": ("bench-large",),
     "wrong-nic": ("bench-large",),
 }
-OTHERS_HEALTHY = ("bench", "bench-serial", "bench-large", "copy-serial", "database-paced")
+OTHERS_HEALTHY: tuple[str, ...] = ("bench", "bench-serial", "bench-large", "copy-serial", "database-paced")
 """Without a database that asks for all it can get: each commit waits for the one before it, and whether that is the
 application's limit or the medium's is no fixed truth.
 """
@@ -104,10 +104,12 @@ application's limit or the medium's is no fixed truth.
 def load_of(trial: Trial) -> Load:
     """By its seed alone; from `OTHERS_FROM` on every second one is another program's, where one reaches its lab."""
     chance = random.Random(trial.seed)
-    fitting, healthy, usual = FITS, HEALTHY, KINDS
-    if trial.seed // SEEDS_A_BASE >= OTHERS_FROM and chance.random() < 0.5:
-        fitting, healthy, usual = OTHERS_FIT, OTHERS_HEALTHY, OTHERS
-    names = healthy if trial.kind is Kind.HEALTHY else fitting.get(trial.put[0].what, usual)
+    others = trial.seed // SEEDS_A_BASE >= OTHERS_FROM and chance.random() < 0.5
+    if trial.kind is Kind.HEALTHY:
+        names = OTHERS_HEALTHY if others else HEALTHY
+    else:
+        what = trial.put[0].what
+        names = OTHERS_FIT.get(what, OTHERS) if others else FITS.get(what, KINDS)
     return LOADS[chance.choice([n for n in names if trial.setup in GENERATORS[LOADS[n].by].setups])]
 
 
