@@ -8,6 +8,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -18,11 +19,13 @@ def main(seconds: float, out: str, words: list[str]) -> int:
     with Path(out).open("wb") as said:
         while (left := end - time.monotonic()) > 0:
             with subprocess.Popen(words, stdout=said, stderr=said) as running:
-                try:
-                    if status := running.wait(left):
-                        return status
-                except subprocess.TimeoutExpired:
-                    running.send_signal(signal.SIGINT)
+                # A wait with a time would look again and again, and sleep: a watching takes that for the load's pause.
+                over = threading.Timer(left, running.send_signal, (signal.SIGINT,))
+                over.start()
+                status = running.wait()
+                over.cancel()
+                if status and time.monotonic() < end:
+                    return status
     return 0
 
 
