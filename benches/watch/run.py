@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import signal
 import sys
 import time
@@ -25,7 +26,7 @@ from diagnosisbench.trial import Kind, Trial  # noqa: E402
 from watchbench import case as kept  # noqa: E402
 from watchbench import judged  # noqa: E402
 from watchbench.case import WatchCase  # noqa: E402
-from watchbench.loads import load_of  # noqa: E402
+from watchbench.loads import OTHERS_FROM, load_of  # noqa: E402
 
 SETUPS = ("local-ext4", "local-xfs", "block-nbd")
 """Labs that fio reaches here: files, and NBD."""
@@ -33,6 +34,10 @@ UNSEEN = ("cache-fit", "cold-cache", "swapped")
 """No limit that a load shows: a cache that flatters or is empty is seen against an earlier run, a wrong file by its
 data.
 """
+THIN = ("wire-loss", "wire-latency", "wire-bandwidth", "noisy-wire")
+"""Of what earlier rows drew a case or two: from `OTHERS_FROM` on others make room for them."""
+KEPT_SHARE = 0.4
+"""Of the trials with anything else, then."""
 FIRST_BASE = 60
 WITHHELD = 4
 """Times that each case is judged with evidence taken away."""
@@ -63,7 +68,10 @@ def trials(base: int, rules: split.Split) -> list[Trial]:
     """The row of the diagnoses' draw, without what no watching can see and no fio can reach here."""
     row = islice(draw.trials(base, rules), 1000)
     wanted = (t for t in row if t.setup in SETUPS and t.kind in (Kind.ONE, Kind.HEALTHY))
-    return [t for t in wanted if not any(p.what in UNSEEN for p in t.put)]
+    seen = [t for t in wanted if not any(p.what in UNSEEN for p in t.put)]
+    if base < OTHERS_FROM:
+        return seen
+    return [t for t in seen if t.what in THIN or random.Random(f"kept {t.seed}").random() < KEPT_SHARE]
 
 
 def _live(asked: argparse.Namespace, rules: split.Split) -> None:

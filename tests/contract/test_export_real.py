@@ -5,13 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import promtool
 import pytest
-from absent import absent
 from commands import strata
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
@@ -186,15 +184,22 @@ def test_metrics_are_what_prometheus_reads(store: str, report: Report) -> None:
     }
 
 
-@pytest.mark.peer
 def test_promtool_finds_nothing_to_say_of_the_metrics(store: str) -> None:
-    if shutil.which("promtool") is None:
-        absent("promtool is not installed (package prometheus)")
-    words = ["promtool", "check", "metrics"]
-    done = subprocess.run(
-        words, input=told(store, "openmetrics"), capture_output=True, text=True, check=False, timeout=60
-    )
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    promtool.checked("metrics", told(store, "openmetrics"))
+
+
+def test_what_promtool_says_is_a_failure_and_so_is_its_absence_where_it_is_required(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(AssertionError, match="error while linting"):
+        promtool.checked("metrics", "no metric\n")
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("STRATA_REQUIRE", "all")
+    with pytest.raises(pytest.fail.Exception, match="promtool is not installed"):
+        promtool.checked("metrics", "")
+    monkeypatch.delenv("STRATA_REQUIRE")
+    with pytest.raises(pytest.skip.Exception, match="promtool is not installed"):
+        promtool.checked("metrics", "")
 
 
 def test_every_cell_is_one_job_of_fio_plot_and_its_logs_are_read_again(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from datetime import datetime
 from html import escape
 from pathlib import Path
 
+import promtool
 import pytest
 import serving
 from commands import strata
@@ -275,8 +274,7 @@ def test_the_metrics_are_accepted_by_prometheus(server: Served) -> None:
     from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
     assert {f.name for f in text_string_to_metric_families(answer.body)} >= {"strata_cell_iops", "strata_live_iops"}
-    if promtool := shutil.which("promtool"):
-        subprocess.run([promtool, "check", "metrics"], input=answer.body, text=True, check=True)
+    promtool.checked("metrics", answer.body)
 
 
 def test_the_metrics_of_a_running_measurement_are_accepted_by_prometheus(tmp_path: Path) -> None:
@@ -286,8 +284,7 @@ def test_the_metrics_of_a_running_measurement_are_accepted_by_prometheus(tmp_pat
         until("a rate", 30, lambda: "strata_live_iops{" in server.ask("/metrics").body)
         told = server.ask("/metrics").body
         assert "strata_cell_iops{" in told and told.endswith("# EOF\n")
-        if promtool := shutil.which("promtool"):
-            subprocess.run([promtool, "check", "metrics"], input=told, text=True, check=True)
+        promtool.checked("metrics", told)
 
 
 def test_with_a_certificate_it_speaks_nothing_but_tls(tmp_path: Path) -> None:
@@ -347,7 +344,7 @@ def test_a_sweep_and_a_matrix_have_their_pages_and_a_sweep_answers_what_if(
 
 def test_the_dashboard_asks_for_metrics_that_there_are(server: Served) -> None:
     """Grafana is not to be had here: the dashboard's queries are compared with what is served, by Prometheus' own
-    parser where it is there."""
+    parser."""
     from serving import SOURCE
 
     dashboard = json.loads((SOURCE.parent / "examples" / "grafana.json").read_text(encoding="utf-8"))
@@ -356,9 +353,5 @@ def test_the_dashboard_asks_for_metrics_that_there_are(server: Served) -> None:
     named = {name for expr in asked for name in re.findall(r"strata_\w+", expr)}
     assert len(asked) >= 9 and named <= served_names
     assert all(p["datasource"]["uid"] == "${source}" for p in dashboard["panels"])
-    if promtool := shutil.which("promtool"):
-        rules = [{"record": f"r{i}", "expr": re.sub(r"\$\w+", ".*", expr)} for i, expr in enumerate(asked)]
-        subprocess.run(
-            [promtool, "check", "rules", "/dev/stdin"], input=json.dumps({"groups": [{"name": "g", "rules": rules}]}),
-            text=True, check=True,
-        )  # fmt: skip
+    rules = [{"record": f"r{i}", "expr": re.sub(r"\$\w+", ".*", expr)} for i, expr in enumerate(asked)]
+    promtool.checked("rules", json.dumps({"groups": [{"name": "g", "rules": rules}]}))

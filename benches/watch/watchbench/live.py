@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +31,8 @@ from strata_lab.truth import Injection
 from strata_lab.up import up
 from watchbench import case as kept
 from watchbench.case import WatchCase, verdict_of
-from watchbench.loads import Does, Load, fio, load_of
+from watchbench.loads import Does, Load, command, load_of, said
+from watchbench.postgres import running
 
 BEFORE_S, WATCHED_S, IDLE_S = 3.0, 13.0, 8.0
 LONGEST_S = 90.0
@@ -62,13 +63,15 @@ def _tried(case: WatchCase, load: Load) -> WatchCase:
     lab: Lab | None = None
     try:
         lab = up(trial.stack, f"bw{os.getpid() % 10**8}", trial.options)
-        before = None
-        if trial.put:
-            truth = _truth(trial)
+        truth = _truth(trial) if trial.put else None
+        if truth is not None:
             truth.prepare(lab)
-            before = _alone(lab, load, home)
-            inject.Asked(trial.put[0].what, own=trial.put[0].value).apply(lab, truth)
-        return _watched(case, lab, load, home, before)
+        with _serving(lab, load):
+            before = None
+            if truth is not None:
+                before = _alone(lab, load, home)
+                inject.Asked(trial.put[0].what, own=trial.put[0].value).apply(lab, truth)
+            return _watched(case, lab, load, home, before)
     finally:
         if lab is not None:
             down(lab)
@@ -81,39 +84,34 @@ def _truth(trial: Trial) -> Injection:
     return replace(truth, cell=replace(truth.cell, layer=setup.cells.get(truth.cell.layer, truth.cell.layer)))
 
 
+def _serving(lab: Lab, load: Load) -> AbstractContextManager[None]:
+    """What the application is a client of, on the topmost layer's file system."""
+    if load.by != "pgbench":
+        return nullcontext()
+    return running(Path(layer_of(lab, "top").endpoint.removeprefix("file:")).parent)
+
+
 def _words(lab: Lab, load: Load, seconds: float, output: Path) -> list[str]:
-    """fio as a client of the topmost layer, under the limits of the lab's clients."""
+    """The application as a client of the topmost layer, under the limits of the lab's clients."""
     top = layer_of(lab, "top")
-    words = fio(load, top.endpoint, seconds, str(output))
+    words = command(load, top.endpoint, seconds, str(output))
     return words if top.node is None else inside(lab, lab.node(top.node), words)
 
 
 def _alone(lab: Lab, load: Load, home: Path) -> tuple[float, float]:
-    """(IOPS, 99th percentile) of the load without what is to be put in."""
-    output = home / "before.json"
+    """(I/Os a second, 99th percentile) of the load without what is to be put in."""
+    output = home / "before.out"
     words = _words(lab, load, BEFORE_S, output)
     done = subprocess.run(words, capture_output=True, text=True, timeout=LONGEST_S, check=False, cwd="/")
     if done.returncode:
-        raise RunFailed("cannot run", "fio", (done.stderr or done.stdout).strip()[-200:])
-    return _said(output)
-
-
-def _said(output: Path) -> tuple[float, float]:
-    text = output.read_text()
-    told = json.loads(text[text.index("{") :])
-    iops, p99 = 0.0, 0.0
-    for job in told["jobs"]:
-        for way in ("read", "write"):
-            iops += job[way]["iops"]
-            percentiles = job[way].get("clat_ns", {}).get("percentile", {})
-            p99 = max(p99, percentiles.get("99.000000", 0.0))
-    return iops, p99
+        raise RunFailed("cannot run", load.by, (done.stderr or done.stdout).strip()[-200:])
+    return said(load, output.read_text(), BEFORE_S)
 
 
 def _watched(case: WatchCase, lab: Lab, load: Load, home: Path, before: tuple[float, float] | None) -> WatchCase:
     fact = lab.last_fact("stack")
     assert fact is not None
-    out, output = home / "case.json", home / "fio.json"
+    out, output = home / "case.json", home / "load.out"
     idle = load.does is Does.NOTHING
     words = [sys.executable, str(Path(__file__).with_name("recorder.py")), str(out)]
     words += [str(IDLE_S if idle else LONGEST_S), fact["path"]]
@@ -133,7 +131,7 @@ def _watched(case: WatchCase, lab: Lab, load: Load, home: Path, before: tuple[fl
     told = json.loads(out.read_text())
     felt = None
     if before is not None:
-        after = _said(output)
+        after = said(load, output.read_text(), WATCHED_S)
         felt = round(max(before[0] / max(after[0], 0.01), after[1] / before[1] if before[1] else 0.0), 3)
     verdict = Told.model_validate(told["verdict"])
     findings = tuple(Finding.model_validate(f) for f in told["findings"])

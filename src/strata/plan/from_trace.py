@@ -66,21 +66,25 @@ def workload_of(figures: TraceFigures, whole: bool = True) -> TracedWorkload | N
         return None
     read, write = _seen(device.read), _seen(device.write)
     reads, writes = _carrying(read), _carrying(write)
+    stray = _stray(reads, writes)
+    if stray:
+        # As a workload, a share of nothing would still write: and one that writes is measured at fewer layers.
+        reads, writes = (reads, 0) if reads > writes else (0, writes)
     mixes = [_mix(read), _mix(write)]
-    total = reads + writes
-    ways = [h.order.windowed_share for h in (read, write) if h.ios and h.order.windowed_share is not None]
+    halves = [h for h, n in ((read, reads), (write, writes)) if n or not stray]
+    ways = [h.order.windowed_share for h in halves if h.ios and h.order.windowed_share is not None]
     sequential = bool(ways) and all(share >= SEQUENTIAL for share in ways)
     first = [r[0] for h in (read, write) if (r := h.range) is not None]
     end = [r[1] for h in (read, write) if (r := h.range) is not None]
     return TracedWorkload(
         device=device.target.name,
         rw=_rw(reads, writes, sequential),
-        rwmixread=round(100 * reads / total),
+        rwmixread=round(100 * reads / (reads + writes)),
         bssplit_read=mixes[0],
         bssplit_write=mixes[1],
         iodepth=max(1, round(device.mean_depth or 1)),
         numjobs=max(1, round(device.entering.per_window or 1)),
-        iops=total / (figures.window_ns / 1e9),
+        iops=(reads + writes) / (figures.window_ns / 1e9),
         range_bytes=(min(first), max(end)) if first else None,
         sequential_read=read.order.windowed_share,
         sequential_write=write.order.windowed_share,
@@ -89,8 +93,9 @@ def workload_of(figures: TraceFigures, whole: bool = True) -> TracedWorkload | N
         under_way=_under_way(device, figures.window_ns),
         cautions=(
             *_cautions(device, whole, ways),
-            *_left_out("reads", read, mixes[0]),
-            *_left_out("writes", write, mixes[1]),
+            *stray,
+            *(_left_out("reads", read, mixes[0]) if reads else ()),
+            *(_left_out("writes", write, mixes[1]) if writes else ()),
         ),
     )
 
@@ -178,6 +183,15 @@ def _carrying(seen: Passing) -> int:
 
 def _kept(seen: Passing) -> list[tuple[int, int]]:
     return [(bs, n) for bs, n in seen.lengths if n >= RARE * _carrying(seen)]
+
+
+def _stray(reads: int, writes: int) -> list[str]:
+    """Whether so little goes the other way that it rounds to 0 % of the I/Os, as a journal's blocks beside reads."""
+    fewer, total = min(reads, writes), reads + writes
+    if not fewer or round(100 * fewer / total):
+        return []
+    way = "writes" if writes < reads else "reads"
+    return [f"{units.percent(fewer / total, 2)} of the I/Os are {way}; they are left out"]
 
 
 def _mix(seen: Passing) -> tuple[SizeShare, ...]:

@@ -172,9 +172,7 @@ class Issuers:
 
     def _look_at_group(self, pid: int) -> None:
         if pid not in self._groups:
-            lines = self._sys.lines(f"/proc/{pid}/cgroup")
-            paths = [line.split(":", 2)[-1] for line in lines if line.count(":") >= 2]
-            self._groups[pid] = max(paths, key=len, default="")
+            self._groups[pid] = group_of(self._sys.lines(f"/proc/{pid}/cgroup"))
             for directory, name in groups(self._sys, pid):
                 self._note_quota(directory, name, pid)
         else:
@@ -282,6 +280,20 @@ def _bytes(one: Issuer) -> float:
 
 def _moves(one: Issuer) -> bool:
     return _bytes(one) >= 1
+
+
+def group_of(lines: Iterable[str]) -> str:
+    """The group that tells most of those of ``/proc/PID/cgroup``, one for each hierarchy: what names a container or a
+    VM, then what the manager of services chose, then the longest path.
+    """
+
+    def tells(line: list[str]) -> tuple[bool, bool, int]:
+        _, controllers, path = line
+        managed = controllers in ("", "name=systemd") and path != "/"
+        return bool(_VM.search(path) or _CONTAINER.search(path)), managed, len(path)
+
+    fields = [line.split(":", 2) for line in lines]
+    return max((f for f in fields if len(f) == 3), key=tells, default=["", "", ""])[2]
 
 
 def _kind(name: str, group: str, pid: int) -> str:

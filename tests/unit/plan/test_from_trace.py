@@ -35,6 +35,25 @@ def test_a_random_mix(tmp_path: Path) -> None:
     assert (found.rw, found.rwmixread, found.numjobs) == ("randrw", 75, 2)
 
 
+@pytest.mark.parametrize(
+    ("much", "stray", "rw", "said"), [("R", "WS", "randread", "writes"), ("WS", "R", "randwrite", "reads")]
+)
+def test_what_rounds_to_nothing_of_the_ios_is_left_out_and_said(
+    tmp_path: Path, much: str, stray: str, rw: str, said: str
+) -> None:
+    """A journal's block beside a stream of reads makes no load of reads and writes."""
+    ios = [(stray if n == 100 else much, n * 7919 % 5000) for n in range(400)]
+    found = workload_of(figures(tmp_path, ios))
+    assert found is not None
+    assert (found.rw, found.rwmixread) == (rw, 100 if much == "R" else 0)
+    assert f"0.25 % of the I/Os are {said}; they are left out" in found.cautions
+    assert workload_of_trace(found)[0].key == f"{rw}-8KiB-qd1"
+    # Half of a per cent more is a mix.
+    found = workload_of(figures(tmp_path, [(stray if n % 100 == 9 else much, n * 7919 % 5000) for n in range(400)]))
+    assert found is not None
+    assert found.rw == "randrw"
+
+
 def test_what_no_single_workload_describes_is_said(tmp_path: Path) -> None:
     half = [("R", n // 2 if n % 2 else n * 7919 % 5000 + 3000) for n in range(200)]
     found = workload_of(figures(tmp_path, half), whole=False)

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from strata.probes.issuers import Issuers, _kind, process_of_thread
+from strata.probes.issuers import Issuers, _kind, group_of, process_of_thread
 
 WRITER = """
 import os, sys, time
@@ -46,6 +46,15 @@ def test_containers_and_machines_are_told_by_their_groups() -> None:
     assert _kind("postgres", f"/system.slice/docker-{'a' * 64}.scope", 9) == "container"
     assert _kind("qemu-system-x86", "/machine.slice/machine-qemu\\x2d1.scope", 9) == "vm"
     assert _kind("fio", "/user.slice", 9) == "process"
+
+
+def test_of_several_hierarchies_the_group_that_tells_most_is_told() -> None:
+    long = "4:memory:/a-path-that-says-nothing-and-is-longer-than-all-the-others"
+    assert group_of([long, "0::/machine.slice/machine-qemu\\x2d1.scope"]) == "/machine.slice/machine-qemu\\x2d1.scope"
+    assert group_of(["1:name=systemd:/a.service", long]) == "/a.service"
+    assert group_of(["3:cpu:/a", long, "0::/"]) == long[9:]
+    assert group_of(["0::/a:b"]) == "/a:b"
+    assert group_of([]) == ""
 
 
 def test_a_thread_has_its_process_and_one_of_the_kernel_is_known() -> None:
