@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from strata.analyse.watch.course import pieces, rates
 from strata.app.beside import beside
 from strata.app.runner import Emit
-from strata.app.sampling_scope import ports_of, reached_by, sampling_scope_of, starts_of
+from strata.app.sampling_scope import ports_of, reached_by, sampling_scope_of, speeds_of_cards, starts_of
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import DISK, FILE_SYSTEM, asked_of, drop_layers, elsewhere, no_nodes, read_stack
 from strata.app.trace import targets_of_stack
@@ -107,6 +107,11 @@ class OpenWatch:
         """As `starts_of`, of all machines."""
         here = starts_of(n for r in self.reached if r.node is None for n in r.devices)
         return here if self.away is None else self.away.starts | here
+
+    @property
+    def speeds(self) -> dict[str, float]:
+        """As `speeds_of_cards`, of all machines."""
+        return speeds_of_cards() | ({} if self.away is None else self.away.speeds)
 
     @property
     def lost(self) -> tuple[str, ...]:
@@ -241,6 +246,7 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
         issuers=who,
         servers=servers,
         starts=watched.starts,
+        speeds=watched.speeds,
         arrivals=(*(traces.arrivals if traces is not None else ()), *there),
         ran=ran,
         absent=tuple(dict.fromkeys(absent)),

@@ -128,6 +128,7 @@ def _observed(watched: OpenWatch, where: str, since: int, now: int, issuers: Iss
         rates=rates(series, since, edges),
         issuers=who,
         servers=watched.servers,
+        speeds=watched.speeds,
         absent=watched.lost,
     )
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from strata import units
 from strata.model.finding import VerdictKind
-from strata.model.watch import Arrival, Issuer, LookBack, Slice, WatchedLayer, WatchEvent, WatchResult
+from strata.model.watch import CALLS, Arrival, Issuer, LookBack, Slice, WatchedLayer, WatchEvent, WatchResult
 from strata.report import answer, figures, words
-from strata.report.text_layout import Paint, clean, field, table, wrap
+from strata.report.text_layout import Paint, cell_len, clean, field, table, wrap
 
 _COLUMN = 12
+_GROUP = 32
+"""Characters of a control group that is told whole."""
 _COLORS = {
     VerdictKind.INCONCLUSIVE: "yellow",
     VerdictKind.IDLE: "green",
@@ -19,7 +22,9 @@ _COLORS = {
     VerdictKind.APPLICATION: "yellow",
 }
 _ISSUERS, _RULED_OUT = 6, 6
-_WIDE = 100
+NOTHING = "–"
+_NAME = 16
+"""Characters of a name that stay, where a table would else be too wide."""
 
 
 def watch_text(result: WatchResult, width: int, color: bool = False) -> str:
@@ -45,36 +50,71 @@ def _head(result: WatchResult) -> str:
     return f"{result.where} · watched for {units.duration(result.seconds * 1e9)}{beside}{cost}"
 
 
+class PlaceFigure(NamedTuple):
+    """A column of the places: its head in a narrow table and in a wide one, and what it says of a row."""
+
+    short: str
+    name: str
+    said: Callable[[WatchedLayer], str]
+
+
+PLACE_FIGURES = (
+    PlaceFigure("IOPS", "IOPS", lambda r: _count(r.iops)),
+    PlaceFigure("rate", "throughput", lambda r: _rate(r.bytes_per_second)),
+    PlaceFigure("in flight", "in flight", lambda r: _number(r.in_flight)),
+    PlaceFigure("each", "time of a request", lambda r: _time(r.request_ns)),
+    PlaceFigure("busy", "busy", lambda r: _share(r.busy)),
+    PlaceFigure("demand", "demand", lambda r: _time(r.demand_ns)),
+    PlaceFigure("p50", "p50", lambda r: _time(r.p50_ns)),
+    PlaceFigure("p99", "p99", lambda r: _time(r.p99_ns)),
+    PlaceFigure("size", "size", lambda r: NOTHING if r.bs is None else units.size(r.bs)),
+    PlaceFigure("sequential", "sequential", lambda r: _share(r.sequential)),
+)
+_FIRST = 5
+"""Of them, in the first of two tables."""
+
+
+def place_said(row: WatchedLayer) -> str:
+    """``sda``, ``system calls: not counted here``."""
+    return row.what if row.untold is None else f"{row.what}: not counted here"
+
+
 def _places(rows: tuple[WatchedLayer, ...], width: int) -> list[str]:
-    head = ("layer", "what", "IOPS", "rate", "in flight", "each", "busy", "size", "sequential")
-    body = [
-        (
-            r.layer,
-            r.what,
-            _count(r.iops),
-            _rate(r.bytes_per_second),
-            "–" if r.in_flight is None else units.significant(r.in_flight, 2),
-            "–" if r.request_ns is None else units.duration(r.request_ns),
-            _share(r.busy),
-            "–" if r.bs is None else units.size(r.bs),
-            _share(r.sequential),
-        )
-        for r in rows
-    ]
-    if not body:
+    if not rows:
         return ["  nothing was counted"]
-    return _table(head, body, width, numeric=range(2, 9), elastic=(0, 1))
+    head = ("layer", "what", *(one.short for one in PLACE_FIGURES))
+    body = [(r.layer, place_said(r), *(one.said(r) for one in PLACE_FIGURES)) for r in rows]
+    lines = _fitted(head, body, width, names=2, first=2 + _FIRST, elastic=(0, 1))
+    for one in rows:
+        if one.untold is not None:
+            lines += field("not counted", f"{one.layer}: {one.untold}", width)
+    return lines
 
 
-def _table(
-    head: Sequence[str], body: Sequence[Sequence[str]], width: int, numeric: range, elastic: tuple[int, ...]
+def _fitted(
+    head: Sequence[str], body: Sequence[Sequence[str]], width: int, names: int, first: int, elastic: tuple[int, ...]
 ) -> list[str]:
-    """Without the last columns, where the terminal is too narrow for all of them."""
-    columns = len(head) if width >= _WIDE else len(head) - 2
-    return table(
-        head[:columns], [row[:columns] for row in body], width,
-        numeric=frozenset(n for n in numeric if n < columns), elastic=frozenset(n for n in elastic if n < columns),
-    )  # fmt: skip
+    """A table without the columns that say nothing. Where the terminal is too narrow for the others, two: the columns
+    from ``first`` on stand below, behind the ``names`` again, for the rows that have any of them.
+    """
+    told = [n for n in range(len(head)) if n < names or any(row[n] != NOTHING for row in body)]
+    wide = [max(cell_len(clean(row[n])) for row in (head, *body)) for n in told]
+    least = [min(size, _NAME) if n in elastic else size for n, size in zip(told, wide, strict=True)]
+    parts = [told]
+    if 2 + sum(least) + 2 * (len(told) - 1) > width:
+        parts = [[n for n in told if n < first], [n for n in told if n < names or n >= first]]
+    lines: list[str] = []
+    for columns in parts:
+        rows = [row for row in body if columns is parts[0] or any(row[n] != NOTHING for n in columns[names:])]
+        if not rows or (lines and len(columns) == names):
+            continue
+        lines += [""] if lines else []
+        lines += table(
+            [head[n] for n in columns], [[row[n] for n in columns] for row in rows], width,
+            numeric=frozenset(at for at, n in enumerate(columns) if n >= names and n not in elastic),
+            elastic=frozenset(at for at, n in enumerate(columns) if n in elastic),
+        )  # fmt: skip
+    return lines
 
 
 def _verdict(result: WatchResult, width: int, paint: Paint) -> list[str]:
@@ -111,22 +151,28 @@ def _others(result: WatchResult, width: int) -> list[str]:
 def _who(issuers: tuple[Issuer, ...], width: int) -> list[str]:
     if not issuers:
         return []
-    head = ("issued by", "kind", "reads", "writes", "CPUs", "waits for storage", "sleeps", "group")
+    head = ("issued by", "kind", "group", "reads", "writes", "CPUs", "waits for storage", "sleeps")
     body = [
         (
             clean(i.label) + (" *" if i.watched else ""),
             i.kind,
+            group_said(i.group),
             _rate(i.read_bytes),
             _rate(i.write_bytes),
             units.significant(i.cores, 2),
             _share(None if i.threads is None else i.threads.share("storage")),
             _share(None if i.threads is None else i.threads.share("sleeping")),
-            clean(i.group) or "/",
         )
         for i in issuers[:_ISSUERS]
     ]
     note = ["  * the command"] if any(i.watched for i in issuers) else []
-    return ["", *_table(head, body, width, numeric=range(2, 7), elastic=(0, 7)), *note]
+    return ["", *_fitted(head, body, width, names=1, first=6, elastic=(0, 1, 2)), *note]
+
+
+def group_said(group: str) -> str:
+    """A control group by its end, which tells containers apart: ``…/docker-3f2a….scope``."""
+    told = clean(group) or "/"
+    return told if len(told) <= _GROUP else f"…/{told.rstrip('/').rpartition('/')[2]}"
 
 
 def _arrived(arrivals: tuple[Arrival, ...], width: int) -> list[str]:
@@ -186,20 +232,29 @@ def _confirm(result: WatchResult, width: int, paint: Paint) -> list[str]:
 
 
 def _count(value: float | None) -> str:
-    return "–" if value is None else units.count(value)
+    return NOTHING if value is None else units.count(value)
 
 
 def _rate(value: float | None) -> str:
-    return "–" if value is None else units.rate(value)
+    return NOTHING if value is None else units.rate(value)
 
 
 def _share(value: float | None) -> str:
-    return "–" if value is None else figures.percent(value)
+    return NOTHING if value is None else figures.percent(value)
+
+
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else units.significant(value, 2)
+
+
+def _time(value: float | None) -> str:
+    return NOTHING if value is None else units.duration(value)
 
 
 def slice_lines(one: Slice, width: int) -> list[str]:
     """A slice of a watching that goes on: one line of the verdict, and one for each change of level."""
-    busiest = max((r for r in one.layers if r.iops is not None), key=lambda r: r.iops or 0.0, default=None)
+    at_devices = (r for r in one.layers if r.iops is not None and r.kind != CALLS)
+    busiest = max(at_devices, key=lambda r: r.iops or 0.0, default=None)
     does = (
         "" if busiest is None else f" · {busiest.what} {_count(busiest.iops)} IOPS, {_rate(busiest.bytes_per_second)}"
     )

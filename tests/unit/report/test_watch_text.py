@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.unit.diagnose.watched import APP, arrival, disk, issuer, observed, queue
 
 from strata.app.watch import told
@@ -11,9 +12,11 @@ from strata.report.watch_text import slice_lines, watch_text
 
 
 def _text(name: str = "app", width: int = 100) -> str:
-    seen = observed(
-        disk(1644, 15.9, 1.0), [arrival(queue(16, 4, lambda n, s: 2432), lengths=((8192, 800),))], [issuer(name=name)]
-    )
+    traced = arrival(queue(16, 4, lambda n, s: 2432), lengths=((8192, 800),))
+    slow = traced.summary.read.model_copy(update={"service_p99_ns": 31e6})
+    traced = traced.model_copy(update={"summary": traced.summary.model_copy(update={"read": slow})})
+    who = issuer(name=name, kind="container", group=f"/system.slice/docker-{'a' * 64}.scope")
+    seen = observed(disk(1644, 15.9, 1.0), [traced], [who])
     proof = Confirmation(
         command="strata diagnose /mnt --profile observed.toml", workload="random read", workload_key="k",
         writes_bytes=41943040, seconds=93.0,
@@ -39,9 +42,29 @@ def test_a_name_with_control_characters_is_shown_and_not_obeyed() -> None:
     assert "evil" in text
 
 
-def test_it_fits_into_a_narrow_terminal() -> None:
-    lines = _text(width=80).splitlines()
-    assert all(len(line) <= 80 for line in lines[:-1])
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_no_figure_is_lost_in_a_narrow_terminal(width: int) -> None:
+    """Two tables where one is too wide: demand, percentiles, kind and group are there at every width."""
+    lines = _text(width=width).splitlines()
+    assert all(len(line) <= width for line in lines[:-1])
+    rows = [line.split() for line in lines if line.lstrip().startswith(("disk ", "layer "))]
+    head = [word for row in rows if row[0] == "layer" for word in row]
+    assert head.count("layer") == (1 if width == 200 else 2)
+    assert {"busy", "demand", "p50", "p99", "size", "sequential"} <= set(head)
+    said = " ".join(word for row in rows if row[0] == "disk" for word in row)
+    for figure in ("608 µs", "9.73 ms", "31.0 ms", "8 KiB"):
+        assert figure in said
+    text = "\n".join(lines)
+    assert "container" in text and f"…/docker-{'a' * 12}" in text
+    assert "waits for storage" in text and "90 %" in text
+
+
+def test_a_column_without_a_figure_is_not_shown_and_files_say_what_is_not_counted() -> None:
+    seen = observed(disk(1644, 15.9, 1.0), issuers=[issuer(asked_bytes=10.0, asked_ios=1.0)])
+    text = watch_text(told(seen), 200)
+    assert "p50" not in text and "sequential" not in text and "demand" in text
+    assert "system calls: not counted here" in text
+    assert "not counted file system: most of its bytes pass" in text
 
 
 def test_a_slice_says_which_nodes_are_sampled_no_more() -> None:

@@ -12,7 +12,7 @@ from strata.model.watch import LookBack, WatchedLayer
 from strata.report.html import frame
 from strata.report.html.charts.over_time import over_time
 from strata.report.html.charts.svg import mark
-from strata.report.watch_text import clock, slice_said, stretches
+from strata.report.watch_text import NOTHING, PLACE_FIGURES, clock, place_said, slice_said, stretches
 
 PARTS = ("now", "places", "charts", "events")
 SHOWN = 300
@@ -50,6 +50,8 @@ def _context(found: LookBack) -> dict[str, Any]:
     order = {name: i for i, name in enumerate(names)}
     return {
         "found": found, "last": last, "order": order, "charts": _charts(found, order), "rows": _rows(found),
+        "figures_told": [one for one in PLACE_FIGURES if any(one.said(row) != NOTHING for row in last.layers)],
+        "place_said": place_said,
         "said": slice_said, "clock": clock, "mark": mark,
     }  # fmt: skip
 
