@@ -23,7 +23,7 @@ from strata.app import watch_every
 from strata.host.clock import now_unix_ns
 from strata.model.finding import Cause, VerdictKind
 from strata.model.run import Label, Report, RunStatus
-from strata.model.watch import Slice, WatchedLayer
+from strata.model.watch import Slice, SliceIssuer, WatchedLayer
 from strata.store import open_store
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -163,9 +163,10 @@ def keep_slices(state: Path, number: int = 20) -> None:
                              in_flight=2.0 if n < number // 2 else 8.0, request_ns=1e6 * (n + 1), busy=0.4)
                 for layer in ("disk", NASTY)
             )  # fmt: skip
+            who = (SliceIssuer(label=f"{NASTY}/7", kind="container", group=f"/{NASTY}"),)
             one = Slice(
                 at_unix_ns=at, seconds=10.0, kind=VerdictKind.LAYER, layer=NASTY, cause=Cause("wire-latency"),
-                confidence=0.6, headline=f"slow {NASTY}", layers=rows, issuers=(f"{NASTY}/7",),
+                confidence=0.6, headline=f"slow {NASTY}", layers=rows, issuers=who,
             )  # fmt: skip
             ring.append(at, one.model_dump_json(exclude_none=True))
     finally:

@@ -19,6 +19,7 @@ from strata.app.stacks import DISK, FILE_SYSTEM, asked_of, drop_layers, elsewher
 from strata.app.trace import targets_of_stack
 from strata.app.watch_traces import Traces
 from strata.app.where import local, missing
+from strata.diagnose.watch.events import events_within
 from strata.diagnose.watch.verdict import judge
 from strata.discover.chain import Under, devices_of
 from strata.errors import StrataError
@@ -280,6 +281,7 @@ def told(seen: Observed) -> WatchResult:
         ruled_out=found.ruled_out,
         layers=found.layers,
         issuers=seen.issuers,
+        events=events_within(seen),
         arrivals=tuple(a.model_copy(update={"requests": None, "done": (), "flying": ()}) for a in seen.arrivals),
         ran=seen.ran,
         absent=seen.absent,

@@ -25,7 +25,7 @@ from strata.errors import UsageError
 from strata.host.ring import Ring
 from strata.host.xdg import state_dir, state_dir_if_there
 from strata.model.pages import WatchKept
-from strata.model.watch import LookBack, Observed, Slice, WatchEvent
+from strata.model.watch import LookBack, Observed, Slice, SliceIssuer, WatchEvent
 from strata.probes.issuers import Issuers
 from strata.units import NS_PER_S
 
@@ -139,7 +139,8 @@ def _slice(seen: Observed, now: int) -> Slice:
     return Slice(
         at_unix_ns=now, seconds=round(seen.seconds, 2), kind=verdict.kind, layer=verdict.layer, cause=verdict.cause,
         confidence=verdict.confidence, headline=verdict.headline, layers=found.layers,
-        issuers=tuple(i.label for i in seen.issuers[:4]), absent=seen.absent,
+        absent=seen.absent,
+        issuers=tuple(SliceIssuer(label=i.label, kind=i.kind, group=i.group) for i in seen.issuers[:4]),
     )  # fmt: skip
 
 

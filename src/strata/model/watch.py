@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from strata.model.base import CommandLine, Value, sparse
 from strata.model.counters import Readings
@@ -254,6 +254,19 @@ class WatchEvent(Value):
     says: str
 
 
+class SliceIssuer(Value):
+    """Who issued I/O in a slice; ``kind`` and ``group`` as of `Issuer`, None where they were not kept."""
+
+    label: str
+    kind: str | None = None
+    group: str = sparse("")
+
+
+def _issuers(kept: Any) -> Any:
+    """Lines of before 2026-11-26 have labels alone."""
+    return tuple({"label": one} if isinstance(one, str) else one for one in kept)
+
+
 class Slice(Value):
     """A piece of a watching that goes on: what is said of it, and the places of the requests; what the ring on disk
     keeps. ``absent``: nodes that are sampled no more, and why.
@@ -267,7 +280,7 @@ class Slice(Value):
     confidence: float
     headline: str
     layers: tuple[WatchedLayer, ...]
-    issuers: tuple[str, ...] = ()
+    issuers: Annotated[tuple[SliceIssuer, ...], BeforeValidator(_issuers)] = ()
     events: tuple[WatchEvent, ...] = ()
     absent: tuple[str, ...] = sparse(())
 

@@ -8,7 +8,17 @@ from typing import NamedTuple
 
 from strata import units
 from strata.model.finding import VerdictKind
-from strata.model.watch import CALLS, Arrival, Issuer, LookBack, Slice, WatchedLayer, WatchEvent, WatchResult
+from strata.model.watch import (
+    CALLS,
+    Arrival,
+    Issuer,
+    LookBack,
+    Slice,
+    SliceIssuer,
+    WatchedLayer,
+    WatchEvent,
+    WatchResult,
+)
 from strata.report import answer, figures, words
 from strata.report.text_layout import Paint, cell_len, clean, field, table, wrap
 
@@ -22,6 +32,8 @@ _COLORS = {
     VerdictKind.APPLICATION: "yellow",
 }
 _ISSUERS, _RULED_OUT = 6, 6
+_TOLD = 3
+"""Issuers of a slice."""
 NOTHING = "–"
 _NAME = 16
 """Characters of a name that stay, where a table would else be too wide."""
@@ -258,7 +270,8 @@ def slice_lines(one: Slice, width: int) -> list[str]:
     does = (
         "" if busiest is None else f" · {busiest.what} {_count(busiest.iops)} IOPS, {_rate(busiest.bytes_per_second)}"
     )
-    lines = wrap(f"{clock(one.at_unix_ns)} {slice_said(one)}{does}", width, "", "         ")
+    who = f" · issued by {issuers_said(one.issuers)}" if one.issuers else ""
+    lines = wrap(f"{clock(one.at_unix_ns)} {slice_said(one)}{does}{who}", width, "", "         ")
     for event in one.events:
         lines += wrap(f"event · {event.layer} · {event.says}", width, "         ", "           ")
     if one.absent:
@@ -274,7 +287,9 @@ def look_back_text(found: LookBack, width: int, color: bool = False) -> str:
     rows: list[tuple[int, list[str]]] = []
     for first, last in stretches(found.slices):
         span = f"{clock(first.at_unix_ns)}–{clock(last.at_unix_ns)}"
-        rows.append((first.at_unix_ns, wrap(f"{span} {slice_said(first)}", width, "  ", "    ")))
+        who = issuers_within(found, first, last)
+        issued = f" · issued by {issuers_said(who)}" if who else ""
+        rows.append((first.at_unix_ns, wrap(f"{span} {slice_said(first)}{issued}", width, "  ", "    ")))
     for event in found.events:
         said = f"{clock(event.at_unix_ns)} event · {event.layer} · {event.says}"
         rows.append((event.at_unix_ns, wrap(said, width, "  ", "    ")))
@@ -299,6 +314,24 @@ def stretches(slices: Sequence[Slice]) -> list[tuple[Slice, Slice]]:
         else:
             found.append((one, one))
     return found
+
+
+def issuers_within(found: LookBack, first: Slice, last: Slice) -> tuple[SliceIssuer, ...]:
+    """Who issued in the slices from one to another, who came first, first."""
+    there = (one for one in found.slices if first.at_unix_ns <= one.at_unix_ns <= last.at_unix_ns)
+    return tuple(dict.fromkeys(who for one in there for who in one.issuers))
+
+
+def issuer_said(one: SliceIssuer) -> str:
+    """``postgres/100 (container …/docker-3f2a….scope)``."""
+    more = " ".join(filter(None, (one.kind, group_said(one.group) if one.group.strip("/") else "")))
+    return f"{clean(one.label)} ({more})" if more else clean(one.label)
+
+
+def issuers_said(issuers: Sequence[SliceIssuer]) -> str:
+    """The first of them, and how many more."""
+    more = f" and {len(issuers) - _TOLD} more" if len(issuers) > _TOLD else ""
+    return f"{', '.join(map(issuer_said, issuers[:_TOLD]))}{more}"
 
 
 def slice_said(one: Slice) -> str:

@@ -95,8 +95,8 @@ def test_files_above_a_device_have_the_system_calls_of_who_uses_them() -> None:
     [
         ((issuer(asked_bytes=1e3, asked_ios=2.0),), "asynchronous"),
         ((issuer(asked_bytes=1e7),), "were not counted"),
-        ((), "nobody is seen"),
-        ((issuer(pid=7, watched=False),), "nobody is seen"),
+        ((), "no process"),
+        ((issuer(pid=7, watched=False),), "no process"),
     ],
 )
 def test_files_whose_requests_are_not_counted_say_so_and_have_no_figure(mine: tuple[Issuer, ...], why: str) -> None:
@@ -116,7 +116,7 @@ def test_a_layer_of_files_below_others_has_the_calls_of_the_servers() -> None:
     )
     server = issuer(pid=9, name="nbd", watched=False, asked_bytes=2e7, asked_ios=500.0)
     seen = observed(disk(400, 1.0, 0.7), issuers=[server], toml=toml)
-    assert [r.untold for r in places(seen) if r.kind == CALLS] == ["nobody is seen who issues I/O to it"]
+    assert [r.untold for r in places(seen) if r.kind == CALLS] == ["no process that uses it is seen"]
     (row,) = (r for r in places(seen.model_copy(update={"servers": (9,)})) if r.kind == CALLS)
     assert (row.layer, row.iops) == ("image", 500)
 

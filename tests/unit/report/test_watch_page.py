@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from strata.model.finding import Cause, VerdictKind
-from strata.model.watch import CALLS, LookBack, Slice, WatchedLayer
+from strata.model.watch import CALLS, LookBack, Slice, SliceIssuer, WatchedLayer
 from strata.report.html.watch import parts
 
 DISK = WatchedLayer(
@@ -35,3 +35,10 @@ def test_a_layer_whose_requests_are_not_counted_says_why() -> None:
     shown = parts(back())["places"]
     assert "system calls: not counted here" in shown
     assert "nobody is seen who &lt;b&gt;uses&lt;/b&gt; it" in shown
+
+
+def test_who_issues_has_kind_and_group() -> None:
+    who = (SliceIssuer(label="postgres/1", kind="container", group="/docker-<i>"), SliceIssuer(label="fio/7"))
+    shown = parts(back(issuers=who))
+    assert "Issued by postgres/1 (container /docker-&lt;i&gt;), fio/7<" in shown["now"]
+    assert "issued by postgres/1 (container /docker-&lt;i&gt;), fio/7" in shown["events"]

@@ -7,8 +7,8 @@ from tests.unit.diagnose.watched import APP, arrival, disk, issuer, observed, qu
 
 from strata.app.watch import told
 from strata.model.finding import Cause, VerdictKind
-from strata.model.watch import Confirmation, Slice
-from strata.report.watch_text import slice_lines, watch_text
+from strata.model.watch import Confirmation, LookBack, Slice, SliceIssuer
+from strata.report.watch_text import look_back_text, slice_lines, watch_text
 
 
 def _text(name: str = "app", width: int = 100) -> str:
@@ -65,6 +65,55 @@ def test_a_column_without_a_figure_is_not_shown_and_files_say_what_is_not_counte
     assert "p50" not in text and "sequential" not in text and "demand" in text
     assert "system calls: not counted here" in text
     assert "not counted file system: most of its bytes pass" in text
+
+
+def _kept(at_s: int, *issuers: object) -> Slice:
+    return Slice.model_validate({
+        "at_unix_ns": at_s * 10**9, "seconds": 10.0, "kind": VerdictKind.MEDIUM, "layer": "disk", "cause": Cause.MEDIUM,
+        "confidence": 0.6, "headline": "full", "layers": (), "issuers": issuers,
+    })  # fmt: skip
+
+
+CONTAINER = SliceIssuer(label="postgres/100", kind="container", group=f"/system.slice/docker-{'a' * 64}.scope")
+
+
+def test_slices_and_looks_back_say_who_issues_with_kind_and_group() -> None:
+    lines = slice_lines(_kept(0, CONTAINER, SliceIssuer(label="fio/7", kind="process", group="/")), 200)
+    assert f"issued by postgres/100 (container …/docker-{'a' * 64}.scope), fio/7 (process)" in " ".join(lines)
+    slices = (_kept(10, CONTAINER), _kept(20, SliceIssuer(label="qemu/9", kind="vm", group="/machine.slice")))
+    back = LookBack(where="/mnt", from_unix_ns=0, to_unix_ns=30 * 10**9, slices=slices)
+    text = look_back_text(back, 200)
+    assert "postgres/100 (container" in text and "qemu/9 (vm /machine.slice)" in text
+    many = slice_lines(_kept(0, *(SliceIssuer(label=f"a/{n}", kind="vm") for n in range(4))), 200)
+    assert "a/2 (vm) and 1 more" in many[0]
+
+
+def test_a_line_that_has_labels_alone_is_still_read() -> None:
+    """As rings of before have them; and what is written is read alike."""
+    one = _kept(0, "fio/7")
+    assert one.issuers == (SliceIssuer(label="fio/7"),)
+    assert "issued by fio/7" in slice_lines(one, 100)[0] and "(" not in slice_lines(one, 100)[0]
+    for kept in (one, _kept(0, CONTAINER)):
+        assert Slice.model_validate_json(kept.model_dump_json(exclude_none=True)) == kept
+
+
+def test_an_event_of_one_watching_is_said_with_its_layer() -> None:
+    seen = observed(disk(1600, 16.0, 1.0))
+    half = {name: (*v[:10], *(x and x / 2 for x in v[10:])) for name, v in seen.rates.items()}
+    result = told(seen.model_copy(update={"rates": half}))
+    assert {(e.layer, e.what, e.metric) for e in result.events} >= {("disk", "sda", "iops")}
+    (iops,) = (e for e in result.events if e.metric == "iops")
+    assert (iops.before, iops.after, iops.at_unix_ns) == (1600, 800, round(seen.bins[11] * 1e9))
+    assert "disk · sda: I/Os per second from 1 600 to 800" in watch_text(result, 200).replace("\u202f", " ")
+    assert told(seen).events == ()
+
+
+def test_the_beginning_and_the_end_of_a_load_are_no_events() -> None:
+    seen = observed(disk(1600, 16.0, 1.0))
+    part = {
+        n: (*(x and x / 1e3 for x in v[:6]), *v[6:14], *(x and x / 1e3 for x in v[14:])) for n, v in seen.rates.items()
+    }
+    assert told(seen.model_copy(update={"rates": part})).events == ()
 
 
 def test_a_slice_says_which_nodes_are_sampled_no_more() -> None:

@@ -85,7 +85,7 @@ def _calls(seen: Observed, layer: Layer) -> WatchedLayer:
     asked, moved = sum(i.asked_bytes for i in mine), sum(i.read_bytes + i.write_bytes for i in mine)
     why = None
     if not mine:
-        why = "nobody is seen who issues I/O to it"
+        why = "no process that uses it is seen"
     elif len(told) < len(mine):
         why = "the system calls of who uses it were not counted"
     elif asked < _COUNTED * moved:

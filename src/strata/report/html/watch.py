@@ -8,11 +8,21 @@ from typing import Any
 from markupsafe import Markup
 
 from strata import units
-from strata.model.watch import LookBack, WatchedLayer
+from strata.model.watch import LookBack, Slice, WatchedLayer
 from strata.report.html import frame
 from strata.report.html.charts.over_time import over_time
 from strata.report.html.charts.svg import mark
-from strata.report.watch_text import NOTHING, PLACE_FIGURES, clock, place_said, slice_said, stretches
+from strata.report.watch_text import (
+    NOTHING,
+    PLACE_FIGURES,
+    clock,
+    issuer_said,
+    issuers_said,
+    issuers_within,
+    place_said,
+    slice_said,
+    stretches,
+)  # fmt: skip
 
 PARTS = ("now", "places", "charts", "events")
 SHOWN = 300
@@ -51,7 +61,7 @@ def _context(found: LookBack) -> dict[str, Any]:
     return {
         "found": found, "last": last, "order": order, "charts": _charts(found, order), "rows": _rows(found),
         "figures_told": [one for one in PLACE_FIGURES if any(one.said(row) != NOTHING for row in last.layers)],
-        "place_said": place_said,
+        "place_said": place_said, "issuer_said": issuer_said,
         "said": slice_said, "clock": clock, "mark": mark,
     }  # fmt: skip
 
@@ -76,9 +86,14 @@ def _charts(found: LookBack, order: dict[str, int]) -> list[tuple[str, Markup]]:
     return [(name, chart) for name, chart in made if chart is not None]
 
 
+def _verdict(found: LookBack, first: Slice, last: Slice) -> str:
+    who = issuers_within(found, first, last)
+    return f"{slice_said(first)} · issued by {issuers_said(who)}" if who else slice_said(first)
+
+
 def _rows(found: LookBack) -> list[tuple[str, str, str]]:
     """(when, what it is, in words), the newest first."""
-    rows = [(a.at_unix_ns, f"{clock(a.at_unix_ns)}–{clock(b.at_unix_ns)}", "verdict", slice_said(a))
+    rows = [(a.at_unix_ns, f"{clock(a.at_unix_ns)}–{clock(b.at_unix_ns)}", "verdict", _verdict(found, a, b))
             for a, b in stretches(found.slices)]  # fmt: skip
     rows += [(e.at_unix_ns, clock(e.at_unix_ns), "event", f"{e.layer} · {e.says}") for e in found.events]
     rows += [(a, f"{clock(a)}–{clock(b)}", "gap", "nothing was kept") for a, b in found.gaps]
