@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 from strata.model.base import CommandLine, Value, sparse
 from strata.model.counters import Readings
 from strata.model.finding import Cause, Finding, RuledOut, Verdict, VerdictKind
+from strata.model.live import LiveLayer
 from strata.model.stack import Stack
 from strata.model.trace import TraceSummary
 
@@ -270,6 +271,9 @@ def _issuers(kept: Any) -> Any:
 class Slice(Value):
     """A piece of a watching that goes on: what is said of it, and the places of the requests; what the ring on disk
     keeps. ``absent``: nodes that are sampled no more, and why.
+
+    ``stack``: its layers, the medium first, and ``here`` which of its nodes this machine is; ``proof``: the command
+    that would prove what is said.
     """
 
     at_unix_ns: int
@@ -283,6 +287,14 @@ class Slice(Value):
     issuers: Annotated[tuple[SliceIssuer, ...], BeforeValidator(_issuers)] = ()
     events: tuple[WatchEvent, ...] = ()
     absent: tuple[str, ...] = sparse(())
+    explanation: str = sparse("")
+    evidence: tuple[str, ...] = sparse(())
+    missing: tuple[str, ...] = sparse(())
+    ruled_out: tuple[RuledOut, ...] = sparse(())
+    next_step: str = sparse("")
+    proof: str | None = sparse(None)
+    stack: tuple[LiveLayer, ...] = sparse(())
+    here: str | None = sparse(None)
 
 
 class LookBack(Value):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from strata import units
-from strata.model.finding import VerdictKind
+from strata.model.finding import VerdictKind, evidence_of
 from strata.model.watch import (
     CALLS,
     Arrival,
@@ -32,8 +32,6 @@ _COLORS = {
     VerdictKind.APPLICATION: "yellow",
 }
 _ISSUERS, _RULED_OUT = 6, 6
-_TOLD = 3
-"""Issuers of a slice."""
 NOTHING = "–"
 _NAME = 16
 """Characters of a name that stay, where a table would else be too wide."""
@@ -139,10 +137,8 @@ def _verdict(result: WatchResult, width: int, paint: Paint) -> list[str]:
     )
     lines = paint.lines(field("VERDICT", f"{title}{sure}", width, 0, _COLUMN), "bold", _COLORS.get(verdict.kind, "red"))
     lines += wrap(verdict.explanation, width, "  ")
-    finding = result.findings[0] if result.findings else None
-    if finding is not None and (finding.layer, finding.cause) == (verdict.layer, verdict.cause):
-        for one in finding.evidence:
-            lines += wrap(one.statement, width, "  · ", "    ")
+    for one in evidence_of(verdict, result.findings):
+        lines += wrap(one, width, "  · ", "    ")
     if verdict.missing:
         lines += field("would tell", "; ".join(verdict.missing), width)
     if result.ruled_out:
@@ -270,7 +266,7 @@ def slice_lines(one: Slice, width: int) -> list[str]:
     does = (
         "" if busiest is None else f" · {busiest.what} {_count(busiest.iops)} IOPS, {_rate(busiest.bytes_per_second)}"
     )
-    who = f" · issued by {issuers_said(one.issuers)}" if one.issuers else ""
+    who = f" · issued by {issuers_said(one.issuers, 1)}" if one.issuers else ""
     lines = wrap(f"{clock(one.at_unix_ns)} {slice_said(one)}{does}{who}", width, "", "         ")
     for event in one.events:
         lines += wrap(f"event · {event.layer} · {event.says}", width, "         ", "           ")
@@ -328,10 +324,10 @@ def issuer_said(one: SliceIssuer) -> str:
     return f"{clean(one.label)} ({more})" if more else clean(one.label)
 
 
-def issuers_said(issuers: Sequence[SliceIssuer]) -> str:
+def issuers_said(issuers: Sequence[SliceIssuer], most: int = 2) -> str:
     """The first of them, and how many more."""
-    more = f" and {len(issuers) - _TOLD} more" if len(issuers) > _TOLD else ""
-    return f"{', '.join(map(issuer_said, issuers[:_TOLD]))}{more}"
+    more = f" and {len(issuers) - most} more" if len(issuers) > most else ""
+    return f"{', '.join(map(issuer_said, issuers[:most]))}{more}"
 
 
 def slice_said(one: Slice) -> str:

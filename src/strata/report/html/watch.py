@@ -9,7 +9,8 @@ from markupsafe import Markup
 
 from strata import units
 from strata.model.watch import LookBack, Slice, WatchedLayer
-from strata.report.html import frame
+from strata.report import answer
+from strata.report.html import frame, stack_map
 from strata.report.html.charts.over_time import over_time
 from strata.report.html.charts.svg import mark
 from strata.report.watch_text import (
@@ -24,7 +25,7 @@ from strata.report.watch_text import (
     stretches,
 )  # fmt: skip
 
-PARTS = ("now", "places", "charts", "events")
+PARTS = ("now", "places", "stack", "charts", "events")
 SHOWN = 300
 """Slices of a chart; of more, each so many."""
 
@@ -57,11 +58,12 @@ def render(found: LookBack, follow: str | None, site: Markup | None = None) -> s
 def _context(found: LookBack) -> dict[str, Any]:
     last = found.slices[-1]
     names = dict.fromkeys(row.layer for one in (last, *found.slices) for row in one.layers)
-    order = {name: i for i, name in enumerate(names)}
+    order = {name: i for i, name in enumerate((*names, *(x.name for x in last.stack if x.name not in names)))}
     return {
         "found": found, "last": last, "order": order, "charts": _charts(found, order), "rows": _rows(found),
         "figures_told": [one for one in PLACE_FIGURES if any(one.said(row) != NOTHING for row in last.layers)],
-        "place_said": place_said, "issuer_said": issuer_said,
+        "place_said": place_said, "issuer_said": issuer_said, "map": stack_map.of_watched(last, order),
+        "ruled_out": answer.ruled_out_briefly(last.ruled_out),
         "said": slice_said, "clock": clock, "mark": mark,
     }  # fmt: skip
 
