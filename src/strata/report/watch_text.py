@@ -20,7 +20,7 @@ from strata.model.watch import (
     WatchResult,
 )
 from strata.report import answer, figures, words
-from strata.report.text_layout import Paint, cell_len, clean, field, table, wrap
+from strata.report.text_layout import NOTHING, Paint, clean, field, tables, wrap
 
 _COLUMN = 12
 _GROUP = 32
@@ -32,9 +32,6 @@ _COLORS = {
     VerdictKind.APPLICATION: "yellow",
 }
 _ISSUERS, _RULED_OUT = 6, 6
-NOTHING = "–"
-_NAME = 16
-"""Characters of a name that stay, where a table would else be too wide."""
 
 
 def watch_text(result: WatchResult, width: int, color: bool = False) -> str:
@@ -94,36 +91,10 @@ def _places(rows: tuple[WatchedLayer, ...], width: int) -> list[str]:
         return ["  nothing was counted"]
     head = ("layer", "what", *(one.short for one in PLACE_FIGURES))
     body = [(r.layer, place_said(r), *(one.said(r) for one in PLACE_FIGURES)) for r in rows]
-    lines = _fitted(head, body, width, names=2, first=2 + _FIRST, elastic=(0, 1))
+    lines = tables(head, body, width, names=2, first=2 + _FIRST, elastic=(0, 1))
     for one in rows:
         if one.untold is not None:
             lines += field("not counted", f"{one.layer}: {one.untold}", width)
-    return lines
-
-
-def _fitted(
-    head: Sequence[str], body: Sequence[Sequence[str]], width: int, names: int, first: int, elastic: tuple[int, ...]
-) -> list[str]:
-    """A table without the columns that say nothing. Where the terminal is too narrow for the others, two: the columns
-    from ``first`` on stand below, behind the ``names`` again, for the rows that have any of them.
-    """
-    told = [n for n in range(len(head)) if n < names or any(row[n] != NOTHING for row in body)]
-    wide = [max(cell_len(clean(row[n])) for row in (head, *body)) for n in told]
-    least = [min(size, _NAME) if n in elastic else size for n, size in zip(told, wide, strict=True)]
-    parts = [told]
-    if 2 + sum(least) + 2 * (len(told) - 1) > width:
-        parts = [[n for n in told if n < first], [n for n in told if n < names or n >= first]]
-    lines: list[str] = []
-    for columns in parts:
-        rows = [row for row in body if columns is parts[0] or any(row[n] != NOTHING for n in columns[names:])]
-        if not rows or (lines and len(columns) == names):
-            continue
-        lines += [""] if lines else []
-        lines += table(
-            [head[n] for n in columns], [[row[n] for n in columns] for row in rows], width,
-            numeric=frozenset(at for at, n in enumerate(columns) if n >= names and n not in elastic),
-            elastic=frozenset(at for at, n in enumerate(columns) if n in elastic),
-        )  # fmt: skip
     return lines
 
 
@@ -174,7 +145,7 @@ def _who(issuers: tuple[Issuer, ...], width: int) -> list[str]:
         for i in issuers[:_ISSUERS]
     ]
     note = ["  * the command"] if any(i.watched for i in issuers) else []
-    return ["", *_fitted(head, body, width, names=1, first=6, elastic=(0, 1, 2)), *note]
+    return ["", *tables(head, body, width, names=1, first=6, elastic=(0, 1, 2)), *note]
 
 
 def group_said(group: str) -> str:

@@ -13,8 +13,8 @@ from strata.report import answer
 from strata.report.html import frame, stack_map
 from strata.report.html.charts.over_time import over_time
 from strata.report.html.charts.svg import mark
+from strata.report.text_layout import NOTHING
 from strata.report.watch_text import (
-    NOTHING,
     PLACE_FIGURES,
     clock,
     issuer_said,
