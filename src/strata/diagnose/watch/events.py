@@ -11,7 +11,7 @@ from strata.model.watch import Observed, WatchedLayer, WatchEvent
 from strata.units import NS_PER_S
 
 
-class Piece(NamedTuple):
+class PieceRows(NamedTuple):
     """Until when, and what each place did in it."""
 
     at_unix_ns: int
@@ -22,7 +22,7 @@ def events_within(seen: Observed) -> tuple[WatchEvent, ...]:
     """In the span of the load: that it begins and ends is no change of its level. Pure."""
     return level_changes(
         [
-            Piece(seen.began_unix_ns + round(seen.bins[at + 1] * NS_PER_S), places(seen, at, at + 1))
+            PieceRows(seen.began_unix_ns + round(seen.bins[at + 1] * NS_PER_S), places(seen, at, at + 1))
             for at in range(*LoadView(seen).span)
         ]
     )
