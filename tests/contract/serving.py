@@ -22,9 +22,10 @@ from sample_report import build
 
 from strata.app import watch_every
 from strata.host.clock import now_unix_ns
-from strata.model.finding import Cause, VerdictKind
+from strata.model.finding import Cause, RuledOut, VerdictKind
+from strata.model.live import LiveLayer
 from strata.model.run import Label, Report, RunStatus
-from strata.model.watch import Slice, WatchedLayer
+from strata.model.watch import Slice, SliceIssuer, WatchedLayer
 from strata.store import open_store
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -180,9 +181,15 @@ def keep_slices(state: Path, number: int = 20) -> None:
                              in_flight=2.0 if n < number // 2 else 8.0, request_ns=1e6 * (n + 1), busy=0.4)
                 for layer in ("disk", NASTY)
             )  # fmt: skip
+            stack = (LiveLayer(name="disk", endpoint=f"block:/dev/{NASTY}"),
+                     LiveLayer(name=NASTY, endpoint=f"file:/mnt/{NASTY}", on=("disk",)))  # fmt: skip
+            who = (SliceIssuer(label=f"{NASTY}/7", kind="container", group=f"/{NASTY}"),)
             one = Slice(
                 at_unix_ns=at, seconds=10.0, kind=VerdictKind.LAYER, layer=NASTY, cause=Cause("wire-latency"),
-                confidence=0.6, headline=f"slow {NASTY}", layers=rows, issuers=(f"{NASTY}/7",),
+                confidence=0.6, headline=f"slow {NASTY}", layers=rows, issuers=who,
+                stack=stack, explanation=f"why {NASTY}", evidence=(f"seen {NASTY}",), missing=(f"more {NASTY}",),
+                ruled_out=(RuledOut(cause=Cause.STALLS, because=f"none {NASTY}"),), next_step=f"do {NASTY}",
+                proof=f"strata diagnose {NASTY}",
             )  # fmt: skip
             ring.append(at, one.model_dump_json(exclude_none=True))
     finally:

@@ -103,6 +103,10 @@ def test_slices_are_kept_and_found_again(tmp_path: Path) -> None:
     back = look_back(str(tmp_path), time.strftime("%H:%M"))
     assert [s.at_unix_ns for s in back.slices] == [s.at_unix_ns for s in found]
     assert back.gaps == ()
+    last = back.slices[-1]
+    assert [(x.name, x.endpoint) for x in last.stack][-1] == ("file system", f"file:{tmp_path}")
+    assert last.explanation and last.next_step and last.proof == f"strata diagnose {tmp_path}"
+    assert all(one.kind for one in last.issuers)
     with pytest.raises(UsageError, match="nothing was kept at that time"):
         look_back(str(tmp_path), "2001-01-01T00:00")
 

@@ -260,7 +260,7 @@ def test_a_watching_that_goes_on_keeps_what_nodes_saw_and_which_is_gone(
     what = f"{device.removeprefix('/dev/')} of n1"
     row = next(r for r in first.layers if r.what == what)
     assert row.iops is not None and 200 < row.iops < 600
-    assert any(one.endswith(" of n1") for one in first.issuers)
+    assert any(one.label.endswith(" of n1") for one in first.issuers)
     assert not first.absent
     assert len(slices) >= 2
     assert last.absent and last.absent[0].startswith("n1 (disk) after ")

@@ -13,7 +13,7 @@ from kernel_tree import Tree
 from strata.discover.devices import device
 from strata.discover.geometry import btrfs_geometry, geometry
 from strata.discover.health import health
-from strata.discover.interfaces import interfaces
+from strata.discover.interfaces import interfaces, link_rates
 from strata.discover.kernel_log import LINES_MOST, kernel_log, names_of
 from strata.discover.paths import multipath
 from strata.discover.placing import mkfs, placing
@@ -329,6 +329,18 @@ def test_cards_with_rate_rdma_and_what_is_made_of_them(tree: Tree) -> None:
     assert (first.rdma, found["ens3f1"].rdma, found["ib0"].rdma) == (("mlx5_0 RoCE",), (), ("mlx5_2 InfiniBand",))
     assert (found["bond0"].kind, found["bond0"].members) == ("bond", ("ens3f0", "ens3f1"))
     assert (found["ib0"].kind, found["veth1"].kind, found["veth1"].card) == ("infiniband", "veth", False)
+    known = {name: one.rate for name, one in found.items() if one.rate is not None and name != "veth1"}
+    assert link_rates(tree.sys) == known and "ens3f0" in known
+
+
+def test_a_rate_is_of_hardware_alone(tree: Tree) -> None:
+    """A pair of virtual interfaces says 10 Gb/s, and carries what the CPU does."""
+    for name, speed in (("eth0", 1000), ("veth1", 10000), ("eth1", -1)):
+        tree.file(f"/sys/class/net/{name}/flags", "0x1003")
+        tree.file(f"/sys/class/net/{name}/speed", speed)
+        if name.startswith("eth"):
+            tree.file(f"/sys/class/net/{name}/device/vendor", "0x1")
+    assert link_rates(tree.sys) == {"eth0": 10**9}
 
 
 SMART = "smartctl --json --all --nocheck=standby /dev/sda"

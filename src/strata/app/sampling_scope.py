@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from strata.discover.chain import NOTHING, Under, devices_of
 from strata.discover.clients import SMB_KINDS
+from strata.discover.interfaces import link_rates
 from strata.host import block
 from strata.host.mounts import mount_of
 from strata.host.proc import Sys
@@ -134,6 +135,11 @@ def starts_of(devices: Iterable[str]) -> dict[str, int]:
     """Of partitions and of loop devices that begin behind the first byte: at which byte of what is below them."""
     found = {name: block.begins_at(name, Sys()) for name in dict.fromkeys(devices)}
     return {name: at for name, at in found.items() if at}
+
+
+def speeds_of_cards() -> dict[str, float]:
+    """Bytes per second that the links of this machine's cards carry in one direction, where that is known."""
+    return {name: rate / 8 for name, rate in link_rates(Sys()).items()}
 
 
 def joined(parts: Iterable[Under]) -> Under:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from strata.analyse.watch.course import pieces, rates
 from strata.app.beside import beside
 from strata.app.runner import Emit
-from strata.app.sampling_scope import ports_of, reached_by, sampling_scope_of, starts_of
+from strata.app.sampling_scope import ports_of, reached_by, sampling_scope_of, speeds_of_cards, starts_of
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import DISK, FILE_SYSTEM, asked_of, drop_layers, elsewhere, no_nodes, read_stack
 from strata.app.trace import targets_of_stack
 from strata.app.watch_traces import Traces
 from strata.app.where import local, missing
+from strata.diagnose.watch.events import events_within
 from strata.diagnose.watch.verdict import judge
 from strata.discover.chain import Under, devices_of
 from strata.errors import StrataError
@@ -107,6 +108,11 @@ class OpenWatch:
         """As `starts_of`, of all machines."""
         here = starts_of(n for r in self.reached if r.node is None for n in r.devices)
         return here if self.away is None else self.away.starts | here
+
+    @property
+    def speeds(self) -> dict[str, float]:
+        """As `speeds_of_cards`, of all machines."""
+        return speeds_of_cards() | ({} if self.away is None else self.away.speeds)
 
     @property
     def lost(self) -> tuple[str, ...]:
@@ -241,6 +247,7 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
         issuers=who,
         servers=servers,
         starts=watched.starts,
+        speeds=watched.speeds,
         arrivals=(*(traces.arrivals if traces is not None else ()), *there),
         ran=ran,
         absent=tuple(dict.fromkeys(absent)),
@@ -274,6 +281,7 @@ def told(seen: Observed) -> WatchResult:
         ruled_out=found.ruled_out,
         layers=found.layers,
         issuers=seen.issuers,
+        events=events_within(seen),
         arrivals=tuple(a.model_copy(update={"requests": None, "done": (), "flying": ()}) for a in seen.arrivals),
         ran=seen.ran,
         absent=seen.absent,

@@ -10,7 +10,7 @@ from strata.app.derive import Derived, write_profile
 from strata.app.diagnose import diagnose_path, plan_only
 from strata.app.options import Options, unsaid
 from strata.app.runner import Emit
-from strata.app.where import local
+from strata.app.where import diagnosis_of, place_of
 from strata.errors import StrataError
 from strata.host.xdg import state_dir
 from strata.model.profile import Profile, ProfileWorkload
@@ -47,16 +47,6 @@ def observed_profile(figures: TraceFigures | None, whole: bool, where: str) -> D
     return Derived(profile=profile, notes=notes)
 
 
-def place_of(where: str) -> Path | None:
-    """Where a diagnosis would make its own file: the stack file, or the directory of a path; None for a device."""
-    path = local(Path(where))
-    if path.suffix == ".toml" and path.is_file():
-        return path
-    if path.is_dir():
-        return path
-    return path.parent if path.is_file() else None
-
-
 def options_of(derived: Derived, nodes: str | None) -> Options:
     """A diagnosis with the observed load alone."""
     return unsaid([]).model_copy(update={"profile": derived.profile, "load_seconds": 0.05, "nodes": nodes})
@@ -72,9 +62,9 @@ def confirmation(
     place = place_of(where)
     if place is None:
         return None
-    named = shlex.quote(str(place)) + ("" if nodes is None else f" --nodes {shlex.quote(nodes)}")
+    command = diagnosis_of(place, nodes)
     if derived is None:
-        return Confirmation(command=f"strata diagnose {named}", workload="the standard workloads", workload_key="")
+        return Confirmation(command=command, workload="the standard workloads", workload_key="")
     path = to or _own_file()
     write_profile(path, derived)
     workload = derived.profile.workloads[0].workload
@@ -85,7 +75,7 @@ def confirmation(
     except StrataError as e:
         derived = derived.model_copy(update={"notes": (f"the plan cannot be made: {e.headline}", *derived.notes)})
     return Confirmation(
-        command=f"strata diagnose {named} --profile {shlex.quote(str(path))}",
+        command=f"{command} --profile {shlex.quote(str(path))}",
         workload=workload.label,
         workload_key=workload.key,
         profile=str(path),

@@ -6,6 +6,7 @@ import datetime
 import hashlib
 import math
 import os
+import platform
 import re
 import time
 from collections.abc import Callable
@@ -19,13 +20,15 @@ from strata.analyse.watch.course import rates
 from strata.analyse.watch.levels import SHORTEST, level_changes
 from strata.app.signals import stop_on_signals
 from strata.app.watch import OpenWatch, opened
-from strata.app.where import local
+from strata.app.where import diagnosis_of, local, place_of
 from strata.diagnose.watch.verdict import judge
 from strata.errors import UsageError
 from strata.host.ring import Ring
 from strata.host.xdg import state_dir, state_dir_if_there
+from strata.model.finding import evidence_of
+from strata.model.live import LiveLayer
 from strata.model.pages import WatchKept
-from strata.model.watch import LookBack, Observed, Slice, WatchEvent
+from strata.model.watch import LookBack, Observed, Slice, SliceIssuer, WatchEvent
 from strata.probes.issuers import Issuers
 from strata.units import NS_PER_S
 
@@ -36,6 +39,8 @@ KEPT_S, KEPT_BYTES = 24 * 3600.0, 64 * units.MIB
 NEWEST = 60
 """Slices that a change of level is looked for in, while it goes on."""
 AROUND_S = 300.0
+EVIDENCE_MOST = 6
+"""Of each kind, in a slice: a line of the ring is short."""
 _LEFT_OUT = ("stalls", "cycles", "frequency", "numa", "softirq", "health")
 """Probes whose price is not for all the time: stalls are read 50 times a second, the others tell no rule of a load."""
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
@@ -89,6 +94,8 @@ def watch_on(
         raise UsageError("cannot watch every", f"{every_s:g} s", f"--every must be {SHORTEST_S:g} s to 1 hour")
     ring = kept_in(where)
     newest: list[Slice] = []
+    place = place_of(where)
+    proof = None if place is None else diagnosis_of(place, nodes)
     with (
         opened(where, SAMPLE_S, nodes=nodes, left_out=_LEFT_OUT, look_s=LOOK_S) as watched,
         stop_on_signals() as stop,
@@ -106,7 +113,7 @@ def watch_on(
                 now = time.time_ns()
                 seen = _observed(watched, where, since, now, issuers)
                 since = now
-                newest = [*newest[1 - NEWEST :], _slice(seen, now)]
+                newest = [*newest[1 - NEWEST :], _slice(seen, now, proof)]
                 last = newest[-1].model_copy(update={"events": _new(newest)})
                 ring.append(now, last.model_dump_json(exclude_none=True))
                 told(last)
@@ -128,17 +135,22 @@ def _observed(watched: OpenWatch, where: str, since: int, now: int, issuers: Iss
         rates=rates(series, since, edges),
         issuers=who,
         servers=watched.servers,
+        speeds=watched.speeds,
         absent=watched.lost,
     )
 
 
-def _slice(seen: Observed, now: int) -> Slice:
+def _slice(seen: Observed, now: int, proof: str | None) -> Slice:
     found = judge(seen)
     verdict = found.verdict
     return Slice(
         at_unix_ns=now, seconds=round(seen.seconds, 2), kind=verdict.kind, layer=verdict.layer, cause=verdict.cause,
         confidence=verdict.confidence, headline=verdict.headline, layers=found.layers,
-        issuers=tuple(i.label for i in seen.issuers[:4]), absent=seen.absent,
+        absent=seen.absent, explanation=verdict.explanation, next_step=verdict.next_step, proof=proof,
+        evidence=evidence_of(verdict, found.findings)[:EVIDENCE_MOST], missing=verdict.missing[:EVIDENCE_MOST],
+        ruled_out=found.ruled_out[:EVIDENCE_MOST], here=seen.stack.here(platform.node()),
+        stack=tuple(LiveLayer(name=x.name, endpoint=x.endpoint, node=x.node, on=x.on) for x in seen.stack.layers),
+        issuers=tuple(SliceIssuer(label=i.label, kind=i.kind, group=i.group) for i in seen.issuers[:4]),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 import stat
 from pathlib import Path
 
@@ -62,6 +63,23 @@ def local(path: Path) -> Path:
     """The path that ``file:…`` or ``block:…`` names, for commands that take paths; any other as it is."""
     scheme, colon, rest = str(path).partition(":")
     return _absolute(rest) if colon and scheme in LOCAL and not path.exists() else path
+
+
+def place_of(where: str) -> Path | None:
+    """Where a diagnosis would make its own file: the stack file, or the directory of a path; None for a device."""
+    path = local(Path(where))
+    if path.suffix == ".toml" and path.is_file():
+        return path
+    if path.is_dir():
+        return path
+    return path.parent if path.is_file() else None
+
+
+def diagnosis_of(place: Path, nodes: str | None = None) -> str:
+    """The command of a diagnosis there. ``nodes``: the scheduler whose nodes drive the layers, where it is named beside
+    the stack.
+    """
+    return f"strata diagnose {shlex.quote(str(place))}" + ("" if nodes is None else f" --nodes {shlex.quote(nodes)}")
 
 
 def missing(path: Path, verb: str) -> UsageError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 from strata.host import ethtool
 from strata.host.proc import Sys
 from strata.model.hardware import Interface
@@ -29,6 +31,30 @@ def interfaces(sys: Sys) -> tuple[Interface, ...]:
     return tuple(found[:INTERFACES_MOST])
 
 
+def link_rates(sys: Sys) -> dict[str, int]:
+    """In bit/s as negotiated, of the cards that are up and of bonds; what is virtual has none, whatever it says.
+
+    One that this network namespace has not, though its files are seen here, is left out.
+    """
+    own = {name: index for index, name in socket.if_nameindex()} if sys.live else None
+    found = {}
+    for name in sys.names(_NET):
+        home = f"{_NET}/{name}"
+        hardware = sys.exists(f"{home}/device") or _kind(name, sys) == "bond"
+        here = own is None or own.get(name) == sys.int(f"{home}/ifindex")
+        if hardware and here and _is_up(name, sys) and (rate := _rate(name, sys)) is not None:
+            found[name] = rate
+    return found
+
+
+def _rate(name: str, sys: Sys) -> int | None:
+    # Reading the rate of a card without a link is an error (EINVAL), which is not one of the survey.
+    missed = set(sys.missed)
+    speed = sys.int(f"{_NET}/{name}/speed")
+    sys.missed.intersection_update(missed)
+    return speed * _MEGABIT if speed is not None and speed > 0 else None
+
+
 def _is_up(name: str, sys: Sys) -> bool:
     flags = sys.text(f"{_NET}/{name}/flags") or "0x0"
     return flags.startswith("0x") and int(flags, 16) & 1 == 1
@@ -37,9 +63,8 @@ def _is_up(name: str, sys: Sys) -> bool:
 def _interface(name: str, rdma: tuple[str, ...], sys: Sys) -> Interface:
     home = f"{_NET}/{name}"
     told = ethtool.told(name) if sys.live else ethtool.Told()
-    # Reading the rate of a card without a link is an error (EINVAL), which is not one of the survey.
     missed = set(sys.missed)
-    speed, duplex = sys.int(f"{home}/speed"), sys.text(f"{home}/duplex")
+    duplex = sys.text(f"{home}/duplex")
     numa = sys.int(f"{home}/device/numa_node")
     sys.missed.intersection_update(missed)
     driver = (sys.real(f"{home}/device/driver") or "").rpartition("/")[2] or told.driver
@@ -49,7 +74,7 @@ def _interface(name: str, rdma: tuple[str, ...], sys: Sys) -> Interface:
         kind=_kind(name, sys),
         driver=driver,
         firmware=told.firmware,
-        rate=speed * _MEGABIT if speed is not None and speed > 0 else None,
+        rate=_rate(name, sys),
         duplex=duplex if duplex in ("full", "half") else None,
         mtu=sys.int(f"{home}/mtu"),
         queues=queues or None,

@@ -121,6 +121,13 @@ class Verdict(Value):
     missing: tuple[str, ...] = ()
 
 
+def evidence_of(verdict: Verdict, findings: tuple[Finding, ...]) -> tuple[str, ...]:
+    """What speaks for the verdict of a watched load, where its first finding is what the verdict speaks of."""
+    first = findings[0] if findings else None
+    own = first is not None and (first.layer, first.cause) == (verdict.layer, verdict.cause)
+    return tuple(one.statement for one in first.evidence) if first is not None and own else ()
+
+
 class Diagnosis(Value):
     """The verdict and every finding, the strongest first.
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from strata.model.base import CommandLine, Value, sparse
 from strata.model.counters import Readings
 from strata.model.finding import Cause, Finding, RuledOut, Verdict, VerdictKind
+from strata.model.live import LiveLayer
 from strata.model.stack import Stack
 from strata.model.trace import TraceSummary
 
 APPLICATION = "application"
 """The layer above all others: whoever issues the load."""
+CALLS = "calls"
+"""The kind of a row of system calls; it follows processes, which come and go."""
 
 
 class LayerDevices(Value):
@@ -49,7 +52,8 @@ class ThreadTime(Value):
 
 class Issuer(Value):
     """A process that issued I/O. Per second: ``read_bytes`` and ``write_bytes`` of its own to storage, ``asked_bytes``
-    through its system calls, page cache included. ``cores``: CPUs at work; ``waiting``: CPUs it would have used more.
+    through its system calls, page cache included, in ``asked_ios`` calls (None: not counted). ``cores``: CPUs at work;
+    ``waiting``: CPUs it would have used more.
 
     ``group``: its control group; ``kind``: process, container, vm or kernel. ``watched``: it is the command or below
     it. ``throttled``: share of the periods in which a CPU quota of its group was used up. ``node``: on which other
@@ -63,6 +67,7 @@ class Issuer(Value):
     read_bytes: float
     write_bytes: float
     asked_bytes: float = 0.0
+    asked_ios: float | None = sparse(None)
     cores: float = 0.0
     waiting: float | None = None
     watched: bool = False
@@ -153,8 +158,8 @@ class Observed(Value):
 
     ``bins``: seconds from the beginning at which the pieces begin, and the end of the last one; ``rates``: each
     counter by its name, with what it says in each piece. ``servers``: processes that serve the path, whose requests are
-    the load's. ``starts``: at which byte of what is below it a device begins. ``absent``: what was not
-    seen, and why.
+    the load's. ``starts``: at which byte of what is below it a device begins. ``speeds``: bytes per second that a
+    card's link carries in one direction, where it is known. ``absent``: what was not seen, and why.
     """
 
     schema_version: Literal["strata.observed/1"] = Field(default="strata.observed/1", alias="schema")
@@ -169,6 +174,7 @@ class Observed(Value):
     servers: tuple[int, ...] = ()
     arrivals: tuple[Arrival, ...] = ()
     starts: dict[str, int] = {}
+    speeds: dict[str, float] = sparse({})
     ran: Ran | None = None
     absent: tuple[str, ...] = ()
     sampling_share: float | None = None
@@ -194,8 +200,10 @@ class Observed(Value):
 class WatchedLayer(Value):
     """What one layer did: ``in_flight`` and ``request_ns`` by Little's law (X · R = N), rates per second.
 
-    ``busy``: share of the time with a request in it; ``what``: the device, card, queue or process that it is; ``bs``:
-    mean bytes of a request; ``sequential``: share of the requests that go on where one of the last 16 ended.
+    ``busy``: share of the time with a request in it, of a card share of its link's speed; ``demand_ns``: of its time
+    for each I/O of the device (busy ÷ I/Os per second). ``what``: the device, card, queue or process that it is, on
+    ``node`` where that is not this machine; ``bs``: mean bytes of a request; ``sequential``: share of the requests that
+    go on where one of the last 16 ended. ``untold``: why its requests are not counted here.
     """
 
     layer: str
@@ -213,6 +221,8 @@ class WatchedLayer(Value):
     splits: float | None = None
     p50_ns: float | None = sparse(None)
     p99_ns: float | None = sparse(None)
+    node: str | None = sparse(None)
+    untold: str | None = sparse(None)
 
 
 class Confirmation(Value):
@@ -245,9 +255,25 @@ class WatchEvent(Value):
     says: str
 
 
+class SliceIssuer(Value):
+    """Who issued I/O in a slice; ``kind`` and ``group`` as of `Issuer`, None where they were not kept."""
+
+    label: str
+    kind: str | None = None
+    group: str = sparse("")
+
+
+def _issuers(kept: Any) -> Any:
+    """Lines of before 2026-11-26 have labels alone."""
+    return tuple({"label": one} if isinstance(one, str) else one for one in kept)
+
+
 class Slice(Value):
     """A piece of a watching that goes on: what is said of it, and the places of the requests; what the ring on disk
     keeps. ``absent``: nodes that are sampled no more, and why.
+
+    ``stack``: its layers, the medium first, and ``here`` which of its nodes this machine is; ``proof``: the command
+    that would prove what is said.
     """
 
     at_unix_ns: int
@@ -258,9 +284,17 @@ class Slice(Value):
     confidence: float
     headline: str
     layers: tuple[WatchedLayer, ...]
-    issuers: tuple[str, ...] = ()
+    issuers: Annotated[tuple[SliceIssuer, ...], BeforeValidator(_issuers)] = ()
     events: tuple[WatchEvent, ...] = ()
     absent: tuple[str, ...] = sparse(())
+    explanation: str = sparse("")
+    evidence: tuple[str, ...] = sparse(())
+    missing: tuple[str, ...] = sparse(())
+    ruled_out: tuple[RuledOut, ...] = sparse(())
+    next_step: str = sparse("")
+    proof: str | None = sparse(None)
+    stack: tuple[LiveLayer, ...] = sparse(())
+    here: str | None = sparse(None)
 
 
 class LookBack(Value):

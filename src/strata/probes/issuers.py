@@ -247,6 +247,7 @@ class Issuers:
             read_bytes=rate("read_bytes"),
             write_bytes=rate("write_bytes"),
             asked_bytes=rate("rchar", "wchar"),
+            asked_ios=rate("syscr", "syscw") if "syscr" in one.last else None,
             cores=rate("cpu"),
             waiting=rate("waited") if "waited" in one.last else None,
             watched=pid in self._family,

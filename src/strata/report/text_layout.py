@@ -12,12 +12,19 @@ from strata.text.controls import line as clean
 from strata.text.output import style
 from strata.text.plain import written
 
-__all__ = ["READING_WIDTH", "Paint", "cell_len", "clean", "field", "fit", "left", "right", "table", "wrap", "wrap_cell"]
+__all__ = [
+    "NOTHING", "READING_WIDTH", "Paint", "cell_len", "clean", "field", "fit", "left", "right", "table", "tables",
+    "wrap", "wrap_cell",
+]  # fmt: skip
 
 _GLUE = re.compile(r"(?<=\d) (?=%|[µnm]?s\b|min\b|[KMGT]?i?B\b|IOPS\b)")
 _GLUED = "\u00a0"
 ELLIPSIS = "…"
 BARS = "▁▂▃▄▅▆▇█"
+NOTHING = "–"
+"""In a cell: no figure."""
+NAME_LEAST = 16
+"""Cells of a name that stay before a table becomes two."""
 READING_WIDTH = 124
 """Running text is not set wider than this, however wide the terminal is."""
 
@@ -121,3 +128,29 @@ def table(
         return ("  " + "  ".join(made)).rstrip()
 
     return [line(head), *(line(r) for r in body)]
+
+
+def tables(
+    head: Sequence[str], body: Sequence[Sequence[str]], width: int, names: int, first: int, elastic: tuple[int, ...]
+) -> list[str]:
+    """A table without the columns that say nothing. Where the terminal is too narrow for the others, two: the columns
+    from ``first`` on stand below, behind the ``names`` again, for the rows that have any of them.
+    """
+    told = [n for n in range(len(head)) if n < names or any(row[n] != NOTHING for row in body)]
+    wide = [max(cell_len(clean(row[n])) for row in (head, *body)) for n in told]
+    least = [min(size, NAME_LEAST) if n in elastic else size for n, size in zip(told, wide, strict=True)]
+    parts = [told]
+    if 2 + sum(least) + 2 * (len(told) - 1) > width:
+        parts = [[n for n in told if n < first], [n for n in told if n < names or n >= first]]
+    lines: list[str] = []
+    for columns in parts:
+        rows = [row for row in body if columns is parts[0] or any(row[n] != NOTHING for n in columns[names:])]
+        if not rows or (lines and len(columns) == names):
+            continue
+        lines += [""] if lines else []
+        lines += table(
+            [head[n] for n in columns], [[row[n] for n in columns] for row in rows], width,
+            numeric=frozenset(at for at, n in enumerate(columns) if n >= names and n not in elastic),
+            elastic=frozenset(at for at, n in enumerate(columns) if n in elastic),
+        )  # fmt: skip
+    return lines

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from strata import units
-from strata.model.finding import VerdictKind
-from strata.model.watch import Arrival, Issuer, LookBack, Slice, WatchedLayer, WatchEvent, WatchResult
+from strata.model.finding import VerdictKind, evidence_of
+from strata.model.watch import (
+    CALLS,
+    Arrival,
+    Issuer,
+    LookBack,
+    Slice,
+    SliceIssuer,
+    WatchedLayer,
+    WatchEvent,
+    WatchResult,
+)
 from strata.report import answer, figures, words
-from strata.report.text_layout import Paint, clean, field, table, wrap
+from strata.report.text_layout import NOTHING, Paint, clean, field, tables, wrap
 
 _COLUMN = 12
+_GROUP = 32
+"""Characters of a control group that is told whole."""
 _COLORS = {
     VerdictKind.INCONCLUSIVE: "yellow",
     VerdictKind.IDLE: "green",
@@ -19,7 +32,6 @@ _COLORS = {
     VerdictKind.APPLICATION: "yellow",
 }
 _ISSUERS, _RULED_OUT = 6, 6
-_WIDE = 100
 
 
 def watch_text(result: WatchResult, width: int, color: bool = False) -> str:
@@ -45,36 +57,45 @@ def _head(result: WatchResult) -> str:
     return f"{result.where} · watched for {units.duration(result.seconds * 1e9)}{beside}{cost}"
 
 
+class PlaceFigure(NamedTuple):
+    """A column of the places: its head in a narrow table and in a wide one, and what it says of a row."""
+
+    short: str
+    name: str
+    said: Callable[[WatchedLayer], str]
+
+
+PLACE_FIGURES = (
+    PlaceFigure("IOPS", "IOPS", lambda r: _count(r.iops)),
+    PlaceFigure("rate", "throughput", lambda r: _rate(r.bytes_per_second)),
+    PlaceFigure("in flight", "in flight", lambda r: _number(r.in_flight)),
+    PlaceFigure("each", "time of a request", lambda r: _time(r.request_ns)),
+    PlaceFigure("busy", "busy", lambda r: _share(r.busy)),
+    PlaceFigure("demand", "demand", lambda r: _time(r.demand_ns)),
+    PlaceFigure("p50", "p50", lambda r: _time(r.p50_ns)),
+    PlaceFigure("p99", "p99", lambda r: _time(r.p99_ns)),
+    PlaceFigure("size", "size", lambda r: NOTHING if r.bs is None else units.size(r.bs)),
+    PlaceFigure("sequential", "sequential", lambda r: _share(r.sequential)),
+)
+_FIRST = 5
+"""Of them, in the first of two tables."""
+
+
+def place_said(row: WatchedLayer) -> str:
+    """``sda``, ``system calls: not counted here``."""
+    return row.what if row.untold is None else f"{row.what}: not counted here"
+
+
 def _places(rows: tuple[WatchedLayer, ...], width: int) -> list[str]:
-    head = ("layer", "what", "IOPS", "rate", "in flight", "each", "busy", "size", "sequential")
-    body = [
-        (
-            r.layer,
-            r.what,
-            _count(r.iops),
-            _rate(r.bytes_per_second),
-            "–" if r.in_flight is None else units.significant(r.in_flight, 2),
-            "–" if r.request_ns is None else units.duration(r.request_ns),
-            _share(r.busy),
-            "–" if r.bs is None else units.size(r.bs),
-            _share(r.sequential),
-        )
-        for r in rows
-    ]
-    if not body:
+    if not rows:
         return ["  nothing was counted"]
-    return _table(head, body, width, numeric=range(2, 9), elastic=(0, 1))
-
-
-def _table(
-    head: Sequence[str], body: Sequence[Sequence[str]], width: int, numeric: range, elastic: tuple[int, ...]
-) -> list[str]:
-    """Without the last columns, where the terminal is too narrow for all of them."""
-    columns = len(head) if width >= _WIDE else len(head) - 2
-    return table(
-        head[:columns], [row[:columns] for row in body], width,
-        numeric=frozenset(n for n in numeric if n < columns), elastic=frozenset(n for n in elastic if n < columns),
-    )  # fmt: skip
+    head = ("layer", "what", *(one.short for one in PLACE_FIGURES))
+    body = [(r.layer, place_said(r), *(one.said(r) for one in PLACE_FIGURES)) for r in rows]
+    lines = tables(head, body, width, names=2, first=2 + _FIRST, elastic=(0, 1))
+    for one in rows:
+        if one.untold is not None:
+            lines += field("not counted", f"{one.layer}: {one.untold}", width)
+    return lines
 
 
 def _verdict(result: WatchResult, width: int, paint: Paint) -> list[str]:
@@ -87,10 +108,8 @@ def _verdict(result: WatchResult, width: int, paint: Paint) -> list[str]:
     )
     lines = paint.lines(field("VERDICT", f"{title}{sure}", width, 0, _COLUMN), "bold", _COLORS.get(verdict.kind, "red"))
     lines += wrap(verdict.explanation, width, "  ")
-    finding = result.findings[0] if result.findings else None
-    if finding is not None and (finding.layer, finding.cause) == (verdict.layer, verdict.cause):
-        for one in finding.evidence:
-            lines += wrap(one.statement, width, "  · ", "    ")
+    for one in evidence_of(verdict, result.findings):
+        lines += wrap(one, width, "  · ", "    ")
     if verdict.missing:
         lines += field("would tell", "; ".join(verdict.missing), width)
     if result.ruled_out:
@@ -111,22 +130,28 @@ def _others(result: WatchResult, width: int) -> list[str]:
 def _who(issuers: tuple[Issuer, ...], width: int) -> list[str]:
     if not issuers:
         return []
-    head = ("issued by", "kind", "reads", "writes", "CPUs", "waits for storage", "sleeps", "group")
+    head = ("issued by", "kind", "group", "reads", "writes", "CPUs", "waits for storage", "sleeps")
     body = [
         (
             clean(i.label) + (" *" if i.watched else ""),
             i.kind,
+            group_said(i.group),
             _rate(i.read_bytes),
             _rate(i.write_bytes),
             units.significant(i.cores, 2),
             _share(None if i.threads is None else i.threads.share("storage")),
             _share(None if i.threads is None else i.threads.share("sleeping")),
-            clean(i.group) or "/",
         )
         for i in issuers[:_ISSUERS]
     ]
     note = ["  * the command"] if any(i.watched for i in issuers) else []
-    return ["", *_table(head, body, width, numeric=range(2, 7), elastic=(0, 7)), *note]
+    return ["", *tables(head, body, width, names=1, first=6, elastic=(0, 1, 2)), *note]
+
+
+def group_said(group: str) -> str:
+    """A control group by its end, which tells containers apart: ``…/docker-3f2a….scope``."""
+    told = clean(group) or "/"
+    return told if len(told) <= _GROUP else f"…/{told.rstrip('/').rpartition('/')[2]}"
 
 
 def _arrived(arrivals: tuple[Arrival, ...], width: int) -> list[str]:
@@ -186,24 +211,34 @@ def _confirm(result: WatchResult, width: int, paint: Paint) -> list[str]:
 
 
 def _count(value: float | None) -> str:
-    return "–" if value is None else units.count(value)
+    return NOTHING if value is None else units.count(value)
 
 
 def _rate(value: float | None) -> str:
-    return "–" if value is None else units.rate(value)
+    return NOTHING if value is None else units.rate(value)
 
 
 def _share(value: float | None) -> str:
-    return "–" if value is None else figures.percent(value)
+    return NOTHING if value is None else figures.percent(value)
+
+
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else units.significant(value, 2)
+
+
+def _time(value: float | None) -> str:
+    return NOTHING if value is None else units.duration(value)
 
 
 def slice_lines(one: Slice, width: int) -> list[str]:
     """A slice of a watching that goes on: one line of the verdict, and one for each change of level."""
-    busiest = max((r for r in one.layers if r.iops is not None), key=lambda r: r.iops or 0.0, default=None)
+    at_devices = (r for r in one.layers if r.iops is not None and r.kind != CALLS)
+    busiest = max(at_devices, key=lambda r: r.iops or 0.0, default=None)
     does = (
         "" if busiest is None else f" · {busiest.what} {_count(busiest.iops)} IOPS, {_rate(busiest.bytes_per_second)}"
     )
-    lines = wrap(f"{clock(one.at_unix_ns)} {slice_said(one)}{does}", width, "", "         ")
+    who = f" · issued by {issuers_said(one.issuers, 1)}" if one.issuers else ""
+    lines = wrap(f"{clock(one.at_unix_ns)} {slice_said(one)}{does}{who}", width, "", "         ")
     for event in one.events:
         lines += wrap(f"event · {event.layer} · {event.says}", width, "         ", "           ")
     if one.absent:
@@ -219,7 +254,9 @@ def look_back_text(found: LookBack, width: int, color: bool = False) -> str:
     rows: list[tuple[int, list[str]]] = []
     for first, last in stretches(found.slices):
         span = f"{clock(first.at_unix_ns)}–{clock(last.at_unix_ns)}"
-        rows.append((first.at_unix_ns, wrap(f"{span} {slice_said(first)}", width, "  ", "    ")))
+        who = issuers_within(found, first, last)
+        issued = f" · issued by {issuers_said(who)}" if who else ""
+        rows.append((first.at_unix_ns, wrap(f"{span} {slice_said(first)}{issued}", width, "  ", "    ")))
     for event in found.events:
         said = f"{clock(event.at_unix_ns)} event · {event.layer} · {event.says}"
         rows.append((event.at_unix_ns, wrap(said, width, "  ", "    ")))
@@ -244,6 +281,24 @@ def stretches(slices: Sequence[Slice]) -> list[tuple[Slice, Slice]]:
         else:
             found.append((one, one))
     return found
+
+
+def issuers_within(found: LookBack, first: Slice, last: Slice) -> tuple[SliceIssuer, ...]:
+    """Who issued in the slices from one to another, who came first, first."""
+    there = (one for one in found.slices if first.at_unix_ns <= one.at_unix_ns <= last.at_unix_ns)
+    return tuple(dict.fromkeys(who for one in there for who in one.issuers))
+
+
+def issuer_said(one: SliceIssuer) -> str:
+    """``postgres/100 (container …/docker-3f2a….scope)``."""
+    more = " ".join(filter(None, (one.kind, group_said(one.group) if one.group.strip("/") else "")))
+    return f"{clean(one.label)} ({more})" if more else clean(one.label)
+
+
+def issuers_said(issuers: Sequence[SliceIssuer], most: int = 2) -> str:
+    """The first of them, and how many more."""
+    more = f" and {len(issuers) - most} more" if len(issuers) > most else ""
+    return f"{', '.join(map(issuer_said, issuers[:most]))}{more}"
 
 
 def slice_said(one: Slice) -> str:

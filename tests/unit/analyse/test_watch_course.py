@@ -10,8 +10,9 @@ from strata.analyse.watch.places import places
 from strata.model.counters import blockdev, cpu, name_of, servers
 from strata.model.finding import Cause, VerdictKind
 from strata.model.series import Series, SeriesKind
-from strata.model.watch import APPLICATION, Slice, WatchedLayer
-from tests.unit.diagnose.watched import arrival, disk, observed, queue
+from strata.model.watch import APPLICATION, CALLS, Issuer, Slice, WatchedLayer
+from tests.unit.diagnose.test_watch import SHARE, wire
+from tests.unit.diagnose.watched import arrival, disk, issuer, observed, queue
 
 NS = 10**9
 
@@ -54,6 +55,77 @@ def test_places_have_littles_law_and_what_each_io_asks() -> None:
     assert rows[0].layer == APPLICATION
 
 
+def test_a_card_has_the_share_of_its_links_speed_where_that_is_known() -> None:
+    seen = observed(disk(400, 1.0, 0.7) | wire(), toml=SHARE)
+    (unknown,) = (r for r in places(seen) if r.kind == "card")
+    assert (unknown.busy, unknown.demand_ns, unknown.node) == (None, None, "n2")
+    (card,) = (
+        r for r in places(seen.model_copy(update={"speeds": {"eth0 of n2": 3.3e7, "eth0": 1.0}})) if r.kind == "card"
+    )
+    assert card.busy == pytest.approx(0.1)
+    assert card.demand_ns == pytest.approx(0.1 / 400 * 1e9)
+
+
+def test_nothing_is_asked_for_an_io_where_no_device_counts_them() -> None:
+    seen = observed(wire(), toml=SHARE).model_copy(update={"speeds": {"eth0 of n2": 3.3e7}})
+    rows = places(seen)
+    assert {r.kind for r in rows} >= {"card", "processors"}
+    assert all(r.demand_ns is None for r in rows)
+
+
+def _calls(*issuers: Issuer) -> WatchedLayer:
+    (row,) = (r for r in places(observed(disk(1600, 3.0, 0.9), issuers=issuers)) if r.kind == CALLS)
+    return row
+
+
+def test_files_above_a_device_have_the_system_calls_of_who_uses_them() -> None:
+    """Two threads of which each waits for storage in nine of ten looks."""
+    mine = issuer(asked_bytes=13.1e6, asked_ios=1600.0)
+    assert mine.threads is not None
+    two = mine.model_copy(update={"threads": mine.threads.model_copy(update={"threads": 2})})
+    row = _calls(two, issuer(pid=7, watched=False, asked_bytes=1e9, asked_ios=1e5))
+    assert (row.layer, row.untold) == ("file system", None)
+    assert (row.iops, row.bytes_per_second) == (1600, 13.1e6)
+    assert row.in_flight == pytest.approx(1.8)
+    assert row.request_ns == pytest.approx(1.8 / 1600 * 1e9)
+
+
+@pytest.mark.parametrize(
+    ("mine", "why"),
+    [
+        ((issuer(asked_bytes=1e3, asked_ios=2.0),), "asynchronous"),
+        ((issuer(asked_bytes=1e7),), "were not counted"),
+        ((), "no process"),
+        ((issuer(pid=7, watched=False),), "no process"),
+    ],
+)
+def test_files_whose_requests_are_not_counted_say_so_and_have_no_figure(mine: tuple[Issuer, ...], why: str) -> None:
+    row = _calls(*mine)
+    assert why in (row.untold or "")
+    assert (row.iops, row.bytes_per_second, row.in_flight, row.request_ns) == (None, None, None, None)
+
+
+def test_a_layer_of_files_below_others_has_the_calls_of_the_servers() -> None:
+    toml = (
+        SHARE.replace("block:/dev/sda", "file:/srv/a.img")
+        .replace('on = ["disk"]', 'on = ["image"]')
+        .replace(
+            '[[layer]]\nname = "disk"',
+            '[[layer]]\nname = "medium"\nendpoint = "block:/dev/sda"\n\n[[layer]]\nname = "image"\non = ["medium"]',
+        )
+    )
+    server = issuer(pid=9, name="nbd", watched=False, asked_bytes=2e7, asked_ios=500.0)
+    seen = observed(disk(400, 1.0, 0.7), issuers=[server], toml=toml)
+    assert [r.untold for r in places(seen) if r.kind == CALLS] == ["no process that uses it is seen"]
+    (row,) = (r for r in places(seen.model_copy(update={"servers": (9,)})) if r.kind == CALLS)
+    assert (row.layer, row.iops) == ("image", 500)
+
+
+def test_threads_that_were_hardly_looked_at_tell_no_requests_in_flight() -> None:
+    row = _calls(issuer(storage=9, running=1, asked_bytes=13e6, asked_ios=1600.0))
+    assert (row.iops, row.in_flight, row.request_ns) == (1600, None, None)
+
+
 def _slices(rates_: list[float]) -> list[Slice]:
     return [
         Slice(
@@ -71,6 +143,15 @@ def test_a_level_that_stays_changed_is_an_event_and_a_moment_is_none() -> None:
     events = level_changes(_slices([*calm[:10], *(400 + n % 5 for n in range(10))]))
     assert [(e.layer, e.metric, e.at_unix_ns) for e in events] == [("disk", "iops", 100 * NS)]
     assert events[0].says == "sda: I/Os per second from 1\u202f002 to 402"
+
+
+def test_processes_that_come_and_go_make_no_event() -> None:
+    slices = _slices([*(1000 + n % 5 for n in range(10)), *(400 + n % 5 for n in range(10))])
+    calls = [
+        one.model_copy(update={"layers": tuple(r.model_copy(update={"kind": CALLS}) for r in one.layers)})
+        for one in slices
+    ]
+    assert level_changes(slices) != () and level_changes(calls) == ()
 
 
 def test_a_change_of_a_tenth_is_none() -> None:

@@ -69,3 +69,16 @@ def test_running_text_keeps_a_number_with_its_unit_a_path_whole_and_counts_cells
     assert text_layout.wrap("漢字 漢字 漢字", 10) == ["漢字 漢字", "漢字"]
     assert textwrap.wrap("漢字 漢字 漢字", 10) == ["漢字 漢字 漢字"]
     assert len(Text(path).wrap(Console(width=30), 30)) == 2
+
+
+def test_what_is_too_wide_for_one_table_stands_in_two_and_empty_columns_in_none() -> None:
+    head = ("name", "a", "empty", "b", "c")
+    none = text_layout.NOTHING
+    body = [("one" * 8, "1" * 20, none, "2" * 20, none), ("two", "3", none, none, none)]
+    wide = text_layout.tables(head, body, 80, names=1, first=3, elastic=(0,))
+    assert len(wide) == 3 and wide[0].split() == ["name", "a", "b"]
+    narrow = text_layout.tables(head, body, 50, names=1, first=3, elastic=(0,))
+    assert [line.split()[:2] for line in narrow if line] == [
+        ["name", "a"], ["one" * 8, "1" * 20], ["two", "3"], ["name", "b"], ["one" * 8, "2" * 20],
+    ]  # fmt: skip
+    assert all(len(line) <= 50 for line in narrow)

@@ -7,12 +7,13 @@ would look into.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from strata import units
 from strata.analyse.series.change import changes
-from strata.model.watch import Slice, WatchedLayer, WatchEvent
+from strata.model.watch import CALLS, WatchedLayer, WatchEvent
 
 SHORTEST = 3
 """Slices of a level: one that is shorter is a moment, not a level."""
@@ -28,17 +29,31 @@ _UNTOLD = ("application", "CPUs")
 """Places whose rows come and go with processes, or follow all that runs."""
 
 
-def level_changes(slices: Sequence[Slice]) -> tuple[WatchEvent, ...]:
+class TimedRows(Protocol):
+    """A piece of the time, until when, and what each place did in it: a slice, or a piece of one watching."""
+
+    @property
+    def at_unix_ns(self) -> int: ...
+
+    @property
+    def layers(self) -> tuple[WatchedLayer, ...]: ...
+
+
+def level_changes(slices: Sequence[TimedRows]) -> tuple[WatchEvent, ...]:
     """In the order of their time, the larger of those of one moment first."""
     found = [event for place in _places(slices) for metric in METRICS for event in _of(slices, place, metric)]
     return tuple(sorted(found, key=lambda e: (e.at_unix_ns, -max(e.after / e.before, e.before / e.after))))
 
 
-def _places(slices: Sequence[Slice]) -> list[tuple[str, str]]:
-    return list(dict.fromkeys((r.layer, r.what) for s in slices for r in s.layers if r.layer not in _UNTOLD))
+def _places(slices: Sequence[TimedRows]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((r.layer, r.what) for s in slices for r in s.layers if _told(r)))
 
 
-def _of(slices: Sequence[Slice], place: tuple[str, str], metric: str) -> Iterator[WatchEvent]:
+def _told(row: WatchedLayer) -> bool:
+    return row.layer not in _UNTOLD and row.kind != CALLS
+
+
+def _of(slices: Sequence[TimedRows], place: tuple[str, str], metric: str) -> Iterator[WatchEvent]:
     told = [(s.at_unix_ns, v) for s in slices if (v := _value(s.layers, place, metric)) is not None]
     values = np.array([v for _, v in told], dtype=np.float64)
     if values.size < 2 * SHORTEST:

@@ -5,26 +5,33 @@ What a place counts itself is taken as it is counted; what it does not, is left 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from strata.model.counters import tcp
 from strata.model.endpoint import EndpointKind
 from strata.model.resources import NS, Disk, Resources
-from strata.model.watch import APPLICATION, Arrival, Observed, WatchedLayer
+from strata.model.stack import Layer
+from strata.model.watch import APPLICATION, CALLS, Arrival, Issuer, Observed, WatchedLayer
 
 _QUIET, _MOVES = 0.01, 1000.0
 """CPUs of a server, and bytes per second of a card, below which it has no row."""
 _FRAME = 1500.0
 """Bytes of a packet that waits, about."""
 _PATHS = 8
+_LOOKS = 20
+"""At the threads of a process, below which their states are no share."""
+_COUNTED = 0.5
+"""Of the bytes that processes move to and from storage: so much of it goes through their system calls, else their
+requests pass by the counters of these."""
 
 
 def places(seen: Observed, first: int = 0, end: int | None = None) -> tuple[WatchedLayer, ...]:
     """From the application down to the medium, over some pieces of the time; demands are for each I/O of the device."""
     told = seen.readings(first, end)
-    plain = Resources(told, 1.0, 1.0)
+    # Without a device there are no I/Os that anything could be asked for.
+    plain = Resources(told, 0.0, 0.0)
     reached = [seen.reaches(layer.name) for layer in reversed(seen.stack.layers)]
     upper = next((d for r in reached for n in r.devices if (d := plain.disk(n, r.node)) is not None), None)
     resources = (
@@ -35,19 +42,25 @@ def places(seen: Observed, first: int = 0, end: int | None = None) -> tuple[Watc
         if layer.target.kind is EndpointKind.BLOCK or not layer.on:
             found += _devices(seen, layer.name, layer.node, resources)
         elif layer.target.remote:
-            found += _wires(layer.name, resources)
+            found += _wires(layer.name, resources, seen.speeds)
+        elif layer.target.kind is EndpointKind.FILE:
+            found.append(_calls(seen, layer))
     found += _machine(resources)
     return tuple(found)
 
 
-def _application(seen: Observed) -> Iterator[WatchedLayer]:
+def _entering(seen: Observed) -> tuple[Issuer, ...]:
+    """Whose load it is that the topmost layer gets."""
     # Behind a wire it is a server that has the requests at the device of another node.
     top = seen.stack.layers[-1]
     nodes = {None} if top.target.remote else {None, seen.reaches(top.name).node}
     at_devices = {(a.node, s.pid) for a in seen.arrivals if a.node in nodes for s in a.sharers}
     traced = [i for i in seen.issuers if i.watched or (i.node, i.pid) in at_devices]
-    mine = traced if at_devices or seen.ran else seen.issuers
-    for one in mine[:4]:
+    return tuple(traced) if at_devices or seen.ran else seen.issuers
+
+
+def _application(seen: Observed) -> Iterator[WatchedLayer]:
+    for one in _entering(seen)[:4]:
         moved = one.read_bytes + one.write_bytes
         storage = None if one.threads is None else one.threads.share("storage")
         yield WatchedLayer(
@@ -57,7 +70,45 @@ def _application(seen: Observed) -> Iterator[WatchedLayer]:
             bytes_per_second=moved or None,
             busy=storage,
             writes=one.write_bytes / moved if moved else None,
+            node=one.node,
         )
+
+
+def _calls(seen: Observed, layer: Layer) -> WatchedLayer:
+    """What enters a layer of files above a device: the system calls of who uses it. In flight are those that wait, in
+    it or below it."""
+    # What is below the topmost layer is used by the servers of the path, which are known of this machine alone.
+    served = tuple(i for i in seen.issuers if i.node is None and i.pid in seen.servers)
+    mine = _entering(seen) if layer is seen.stack.layers[-1] else served
+    row = WatchedLayer(layer=layer.name, what="system calls", kind=CALLS, node=mine[0].node if mine else None)
+    told = [i.asked_ios for i in mine if i.asked_ios is not None]
+    asked, moved = sum(i.asked_bytes for i in mine), sum(i.read_bytes + i.write_bytes for i in mine)
+    why = None
+    if not mine:
+        why = "no process that uses it is seen"
+    elif len(told) < len(mine):
+        why = "the system calls of who uses it were not counted"
+    elif asked < _COUNTED * moved:
+        why = "most of its bytes pass the counters of system calls by (asynchronous or mapped I/O)"
+    if why is not None:
+        return row.model_copy(update={"untold": why})
+    ios, waiting = sum(told), _waiting(mine)
+    return row.model_copy(
+        update={
+            "iops": ios,
+            "bytes_per_second": asked,
+            "in_flight": waiting,
+            "request_ns": waiting / ios * NS if waiting is not None and ios >= 1 else None,
+            "bs": asked / ios if ios >= 1 else None,
+        }
+    )
+
+
+def _waiting(issuers: tuple[Issuer, ...]) -> float | None:
+    """Threads that wait for storage, mean; None where one that moves data was not looked at often enough."""
+    busy = [i.threads for i in issuers if i.asked_bytes + i.read_bytes + i.write_bytes >= 1]
+    known = [t for t in busy if t is not None and t.looks >= _LOOKS]
+    return sum(t.threads * t.share("storage") for t in known) if known and len(known) == len(busy) else None
 
 
 def _devices(seen: Observed, layer: str, node: str | None, resources: Resources) -> Iterator[WatchedLayer]:
@@ -84,6 +135,7 @@ def device_row(layer: str, disk: Disk, arrivals: list[Arrival]) -> WatchedLayer:
         layer=layer,
         what=disk.name,
         kind="device",
+        node=disk.node,
         iops=iops,
         bytes_per_second=moved,
         in_flight=disk.in_flight,
@@ -99,22 +151,40 @@ def device_row(layer: str, disk: Disk, arrivals: list[Arrival]) -> WatchedLayer:
     )
 
 
-def _wires(layer: str, resources: Resources) -> Iterator[WatchedLayer]:
+def _wires(layer: str, resources: Resources, speeds: Mapping[str, float]) -> Iterator[WatchedLayer]:
     for card in resources.cards:
         if card.most > _MOVES:
-            yield WatchedLayer(layer=layer, what=card.name, kind="card", bytes_per_second=card.most)
+            speed = speeds.get(card.name)
+            busy = min(1.0, card.most / speed) if speed else None
+            yield WatchedLayer(
+                layer=layer,
+                what=card.name,
+                kind="card",
+                bytes_per_second=card.most,
+                busy=busy,
+                demand_ns=busy / resources.iops * NS if busy is not None and resources.iops >= 1 else None,
+                node=card.node,
+            )
             if card.waiting:
+                packets = card.waiting / _FRAME
                 yield WatchedLayer(
-                    layer=layer, what=f"queue of {card.name}", kind="queue", in_flight=card.waiting / _FRAME
+                    layer=layer, what=f"queue of {card.name}", kind="queue", in_flight=packets, node=card.node
                 )
     for path in resources.paths[:_PATHS]:
         if path.end == tcp.CLIENT and path.rtt_ns is not None:
-            yield WatchedLayer(layer=layer, what=f"wire to {path.peer}", kind="wire", request_ns=path.rtt_ns)
+            yield WatchedLayer(
+                layer=layer, what=f"wire to {path.peer}", kind="wire", request_ns=path.rtt_ns, node=path.node
+            )
     for server in resources.servers:
         if server.cores >= _QUIET:
             where = server.name if server.node is None else f"{server.name} of {server.node}"
             yield WatchedLayer(
-                layer=layer, what=where, kind="server", busy=server.busiest_thread, demand_ns=server.demand_ns
+                layer=layer,
+                what=where,
+                kind="server",
+                busy=server.busiest_thread,
+                demand_ns=server.demand_ns,
+                node=server.node,
             )
 
 
@@ -122,7 +192,12 @@ def _machine(resources: Resources) -> Iterator[WatchedLayer]:
     for p in resources.processors:
         at = "" if p.node is None else f" of {p.node}"
         yield WatchedLayer(
-            layer="CPUs", what=f"{p.count} CPUs{at}", kind="processors", busy=p.busy, demand_ns=p.demand_ns
+            layer="CPUs",
+            what=f"{p.count} CPUs{at}",
+            kind="processors",
+            busy=p.busy,
+            demand_ns=p.demand_ns,
+            node=p.node,
         )
         if p.count > 1:
-            yield WatchedLayer(layer="CPUs", what=f"busiest CPU{at}", kind="processor", busy=p.busiest)
+            yield WatchedLayer(layer="CPUs", what=f"busiest CPU{at}", kind="processor", busy=p.busiest, node=p.node)

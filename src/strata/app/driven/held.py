@@ -32,7 +32,7 @@ from strata.app.driven.words import (
 from strata.app.driver import run_sampled, server_times, server_told
 from strata.app.noise import with_foreign_io
 from strata.app.place import Place
-from strata.app.sampling_scope import SamplingScope, starts_of
+from strata.app.sampling_scope import SamplingScope, speeds_of_cards, starts_of
 from strata.discover.chain import devices_of
 from strata.discover.survey import survey
 from strata.engine import (
@@ -426,7 +426,8 @@ def reached_there(ends: Mapping[str, str]) -> ReachedThere:
         if target.path is not None and not os.access(target.path, os.F_OK)
     ]
     under = {name: devices_of(target) for name, target in targets.items()}
-    return ReachedThere(boot_id(), under, starts_of(n for u in under.values() for n in u.devices), tuple(gone))
+    starts = starts_of(n for u in under.values() for n in u.devices)
+    return ReachedThere(boot_id(), under, starts, speeds_of_cards(), tuple(gone))
 
 
 def traceable_there(ends: Mapping[str, str]) -> TraceableThere:

@@ -133,6 +133,12 @@ class WatchedNodes:
         }
 
     @property
+    def speeds(self) -> dict[str, float]:
+        """As of `sampling_scope.speeds_of_cards`, by the name that a card has in what is said of it: each node
+        reads its own network, also where its machine is read by another."""
+        return {place(name, node): speed for node, there in self._there.items() for name, speed in there.speeds.items()}
+
+    @property
     def lost(self) -> tuple[str, ...]:
         """The nodes that are sampled no more: since when, why, and whose layers."""
         return tuple(self._lost.values())

@@ -102,11 +102,12 @@ class ArrivedThere:
 @dataclass(frozen=True)
 class ReachedThere:
     """What a node has below its layers. ``boot`` tells machines apart; ``starts``: at which byte of what is below it a
-    device begins; ``absent``: what is not there."""
+    device begins; ``speeds``: bytes per second of the links of its cards; ``absent``: what is not there."""
 
     boot: str
     under: Mapping[str, Under]
     starts: Mapping[str, int]
+    speeds: Mapping[str, float]
     absent: tuple[str, ...]
 
 

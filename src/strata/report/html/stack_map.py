@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from markupsafe import Markup
 
@@ -11,6 +11,8 @@ from strata.model.hardware import Interface
 from strata.model.live import LiveRun
 from strata.model.progress import NodeNow
 from strata.model.run import Report
+from strata.model.watch import CALLS, Slice, WatchedLayer
+from strata.report import figures
 from strata.report.html.charts.stack_map import MapLayer, MapNode, stack_map
 from strata.report.ladder import Ladder, LadderRow
 from strata.report.survey_facts import interface_facts
@@ -39,6 +41,50 @@ def of_live(run: LiveRun) -> Markup | None:
     here = MapNode(name, _cards(head.cards), _few(said_of), traffic.pop(name, ""))
     others = [MapNode(name, traffic=said) for name, said in traffic.items()]
     return stack_map("live-map", f"{head.stack}: the stack as a map", layers, [here, *others])
+
+
+def of_watched(one: Slice, order: Mapping[str, int]) -> Markup | None:
+    """What passed in a slice of somebody else's load; bold is the layer that limits it. ``order``: of the
+    colours. None of a slice that says no stack."""
+    here = one.here or THIS
+    rows: dict[str, list[WatchedLayer]] = {}
+    for row in one.layers:
+        rows.setdefault(row.layer, []).append(row)
+    layers: list[MapLayer] = []
+    cards: dict[str, dict[str, str]] = {}
+    devices: dict[str, dict[str, str]] = {}
+    for layer in one.stack:
+        mine, node, index = rows.get(layer.name, []), layer.node or THIS, order[layer.name]
+        issued = _issued(mine, layer.node)
+        layers.append(MapLayer(layer.name, layer.endpoint, node, layer.on, index, issued, layer.name == one.layer))
+        for row in mine:
+            name = row.what.removesuffix(f" of {row.node}")
+            moves = " · ".join(_moves(row))
+            if row.kind == "device":
+                # Of a node that is this machine the devices are read here, and have no name of a node.
+                devices.setdefault(row.node or node, {})[name] = f"{name}: {moves}" if moves else name
+            elif row.kind == "card":
+                share = "" if row.busy is None else f" · {figures.percent(row.busy)} of its link"
+                cards.setdefault(row.node or here, {})[name] = f"{name}: {moves}{share}"
+    nodes = [
+        MapNode(name, _few(list(cards.get(name, {}).values())), _few(list(devices.get(name, {}).values())))
+        for name in dict.fromkeys((*cards, *devices))
+    ]
+    return stack_map("watch-map", "the stack as a map", layers, nodes)
+
+
+def _issued(rows: list[WatchedLayer], node: str | None) -> tuple[str, ...]:
+    """What a layer got: its system calls, what its uppermost device counted, or what passed the card of its node."""
+    counted = [row for row in rows if row.kind in (CALLS, "device") and row.untold is None]
+    passed = [row for row in rows if row.kind == "card"]
+    found = next(iter((*counted, *(row for row in passed if row.node == node), *passed)), None)
+    return () if found is None else _moves(found)
+
+
+def _moves(row: WatchedLayer) -> tuple[str, ...]:
+    if row.iops is not None:
+        return _rate(row.iops, row.bytes_per_second)
+    return () if row.bytes_per_second is None else (units.rate(row.bytes_per_second),)
 
 
 def of_report(report: Report, table: Ladder) -> tuple[Markup | None, str]:

@@ -8,13 +8,24 @@ from typing import Any
 from markupsafe import Markup
 
 from strata import units
-from strata.model.watch import LookBack, WatchedLayer
-from strata.report.html import frame
+from strata.model.watch import LookBack, Slice, WatchedLayer
+from strata.report import answer
+from strata.report.html import frame, stack_map
 from strata.report.html.charts.over_time import over_time
 from strata.report.html.charts.svg import mark
-from strata.report.watch_text import clock, slice_said, stretches
+from strata.report.text_layout import NOTHING
+from strata.report.watch_text import (
+    PLACE_FIGURES,
+    clock,
+    issuer_said,
+    issuers_said,
+    issuers_within,
+    place_said,
+    slice_said,
+    stretches,
+)  # fmt: skip
 
-PARTS = ("now", "places", "charts", "events")
+PARTS = ("now", "places", "stack", "charts", "events")
 SHOWN = 300
 """Slices of a chart; of more, each so many."""
 
@@ -47,9 +58,12 @@ def render(found: LookBack, follow: str | None, site: Markup | None = None) -> s
 def _context(found: LookBack) -> dict[str, Any]:
     last = found.slices[-1]
     names = dict.fromkeys(row.layer for one in (last, *found.slices) for row in one.layers)
-    order = {name: i for i, name in enumerate(names)}
+    order = {name: i for i, name in enumerate((*names, *(x.name for x in last.stack if x.name not in names)))}
     return {
         "found": found, "last": last, "order": order, "charts": _charts(found, order), "rows": _rows(found),
+        "figures_told": [one for one in PLACE_FIGURES if any(one.said(row) != NOTHING for row in last.layers)],
+        "place_said": place_said, "issuer_said": issuer_said, "map": stack_map.of_watched(last, order),
+        "ruled_out": answer.ruled_out_briefly(last.ruled_out),
         "said": slice_said, "clock": clock, "mark": mark,
     }  # fmt: skip
 
@@ -74,9 +88,14 @@ def _charts(found: LookBack, order: dict[str, int]) -> list[tuple[str, Markup]]:
     return [(name, chart) for name, chart in made if chart is not None]
 
 
+def _verdict(found: LookBack, first: Slice, last: Slice) -> str:
+    who = issuers_within(found, first, last)
+    return f"{slice_said(first)} · issued by {issuers_said(who)}" if who else slice_said(first)
+
+
 def _rows(found: LookBack) -> list[tuple[str, str, str]]:
     """(when, what it is, in words), the newest first."""
-    rows = [(a.at_unix_ns, f"{clock(a.at_unix_ns)}–{clock(b.at_unix_ns)}", "verdict", slice_said(a))
+    rows = [(a.at_unix_ns, f"{clock(a.at_unix_ns)}–{clock(b.at_unix_ns)}", "verdict", _verdict(found, a, b))
             for a, b in stretches(found.slices)]  # fmt: skip
     rows += [(e.at_unix_ns, clock(e.at_unix_ns), "event", f"{e.layer} · {e.says}") for e in found.events]
     rows += [(a, f"{clock(a)}–{clock(b)}", "gap", "nothing was kept") for a, b in found.gaps]
