@@ -171,6 +171,9 @@ def nbd(address: str, port: int, count: int, depth: int, think_s: float) -> None
 
 if __name__ == "__main__":
     what, *words = sys.argv[1:]
+    if what in ("together", "watched", "read"):
+        # Others' work on this machine is no delay of a layer: what is compared runs before it.
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     if what == "serve":
         serve(words[0], int(words[1]), words[2], float(words[3]))
     elif what == "ask":

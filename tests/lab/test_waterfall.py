@@ -209,6 +209,7 @@ def local(tmp_path: Path) -> Iterator[LocalFile]:
     need_root()
     with ExitStack() as made:
         control = made.enter_context(disk(tmp_path / "disk", "c=8 svc=300"))
+        run("chrt", "--all-tasks", "--fifo", "--pid", "1", str(control.truth().pid))
         device = made.enter_context(loop(control.disk, "--direct-io=on"))
         run("mkfs.ext4", "-q", device)
         file = made.enter_context(mounted(device, tmp_path / "mount")) / "data"
