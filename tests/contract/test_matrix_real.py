@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from commands import started, strata, target
 
+from strata.model.percentiles import PERCENTILES, supported
+
 CELLS = "bs=4k,16k,64k;iodepth=1,8;rw=randread"
 FEW, BRIEF = "bs=4k,16k,64k;iodepth=8;rw=randread", "4s"
 """Where the test asks what is kept or refused, and not what is concluded."""
@@ -44,6 +46,9 @@ def test_a_matrix_finds_what_the_target_was_made_to_do_and_report_tells_it_again
         iops = cell["iops"]
         assert cell["given"] in ("measured", "smoothed") and cell["visits"] >= 1 and cell["seconds"] > 0
         assert iops["low"] <= iops["value"] <= iops["high"]
+        times = cell["percentiles_ns"]
+        assert tuple(times) == supported(PERCENTILES, cell["ios"]) and [*times.values()] == sorted(times.values())
+        assert cell["p99_ns"] == times.get("99") and times.get("50", 2e6) >= 1.9e6
         # The target gives no more than it was set to, a little of its own overhead less.
         assert 200 <= iops["value"] <= (550 if cell["iodepth"] == 1 else 1100)
     assert document["noise"]["cells"] == 6 and document["written"] == 0

@@ -31,6 +31,7 @@ from serving import (
 
 from strata.app.kept import load_report
 from strata.report.html import page
+from strata.serve import remembered
 from strata.store import open_store
 
 PAGES = (
@@ -152,7 +153,7 @@ def test_several_runs_stand_beside_each_other(server: Served) -> None:
     assert server.ask(f"/compare?run={FIRST}&run={FIRST}").status == 404
 
 
-def test_each_of_several_is_what_the_two_alone_are(tmp_path: Path) -> None:
+def test_each_of_several_is_what_the_two_alone_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read once for all of them is what each pair would have read."""
     from filling import fill as fill_in_bulk
 
@@ -168,6 +169,15 @@ def test_each_of_several_is_what_the_two_alone_are(tmp_path: Path) -> None:
             rows = sum(cell["verdict"] == verdict for one in alone for cell in one["cells"])
             assert len(re.findall(rf'class="mark">[^<]*</span> {verdict}', shown)) == rows
         assert alone[0]["learnt_from"] and any(cell["shifts"] for cell in alone[0]["cells"])
+        # With so many cells each pair has a page of its own for them.
+        assert "too many cells for one page" in shown and 'class="change-of"' not in shown
+    # Of fewer it tells what each pair tells.
+    monkeypatch.setattr(remembered, "WHOLE_MOST", 1000)
+    names = ["run-000001", "run-000004", "run-000007"]
+    pages = remembered.RememberedPages(str(tmp_path / "s" / "strata.db"))
+    whole = pages.compared(names, anyway=False, by_age=False).html("")
+    shifts = [shift for one in alone for cell in one["cells"] for shift in cell["shifts"]]
+    assert whole.count('class="change-of"') == len(shifts) > 0
 
 
 def test_what_is_no_fair_comparison_is_said_and_can_be_asked_anyway(tmp_path: Path) -> None:

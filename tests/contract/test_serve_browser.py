@@ -1,30 +1,23 @@
-"""``strata serve`` in a real browser: every page reads at every width, a run goes on before the reader's eyes, and a
-server that was gone is no gap."""
+"""``strata serve`` in a real browser: every page reads at every width, by keyboard and on paper."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 from html import unescape
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser_view import CONTRAST, browser
 from filling import fill as fill_in_bulk
+from pages_opened import opened
 from serving import (
     FIRST,
     NASTY,
     SECOND,
-    SOURCE,
     STOPPED,
     WATCHED,
     Served,
@@ -82,9 +75,6 @@ FOCUSED = """(() => { const at = document.activeElement, square = at.querySelect
     return [at.outerHTML, seen]; })()"""
 """What the keyboard stands on, and how that is seen: a square of a map by its border."""
 
-STEP = "Number(document.querySelector('#now .confidence').textContent.match(/step (\\d+)|$/)[1])"
-"""Which step the page shows; NaN before the first."""
-
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
@@ -119,28 +109,6 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             )
     with served(state) as one:
         yield one
-
-
-@contextmanager
-def opened(chromium: Any, server: Served, path: str, width: int = 1440, scheme: str = "light") -> Iterator[Any]:
-    """A page of somebody who opened the address that was printed; what it said is checked at its end.
-
-    The address leads to the list of runs: it is asked for what it lets in with, and that page is not drawn each time.
-    """
-    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("console", lambda message: said.append(message.text))
-    page.on("request", lambda request: asked.append(request.url))
-    context.request.get(server.url, max_redirects=0)
-    answer = page.goto(server.base + path.format(**server.runs))
-    page.status = answer.status
-    page.said, page.asked = said, asked
-    yield page
-    context.close()
 
 
 def viewed(page: Any) -> Iterator[tuple[int, str]]:
@@ -400,95 +368,6 @@ def test_a_refused_form_says_why_and_leads_back(chromium: Any, server: Served) -
             assert server.ask(link).status == 200, link
         page.get_by_role("link", name="Back to the form").click()
         page.wait_for_url(f"**/runs/{FIRST}/edit")
-
-
-def test_a_run_is_seen_within_a_second_and_causes_fall(chromium: Any, server: Served) -> None:
-    with opened(chromium, server, "/runs/now-1") as page:
-        page.wait_for_selector("#standing li")
-        # Each change that the page makes, with its time: no two are further apart than a second, but for the machine.
-        page.evaluate("""() => { window.seen = []; new MutationObserver(() => window.seen.push(performance.now()))
-            .observe(document.getElementById('now'), { childList: true }); }""")
-        before = page.evaluate(STEP)
-        page.wait_for_timeout(4000)
-        times = page.evaluate("window.seen")
-        gaps = sorted(b - a for a, b in pairwise(times))
-        assert page.evaluate(STEP) > before and gaps[len(gaps) // 2] < 1000, gaps
-        assert page.locator("#charts svg.chart").count() == 3
-        text = page.evaluate("document.querySelector('#live').innerText")
-        for word in ("goal ±2.0 %", "±5.0 %", "s left", "twice the depth", "refuted", "undecided", NASTY, "depth 3"):
-            assert word in text, word
-        # Eight hours are four times ten thousand such updates: what one leaves behind would be seen after a few.
-        count = page.evaluate("document.getElementsByTagName('*').length")
-        page.wait_for_timeout(2000)
-        assert page.evaluate("document.getElementsByTagName('*').length") < count + 400
-        assert page.said == []
-
-
-def test_a_server_that_was_gone_is_no_gap(chromium: Any, tmp_path: Path) -> None:
-    fill(tmp_path / "s")
-    with measuring(tmp_path / "s", every=0.3):
-        with served(tmp_path / "s") as server:
-            port = server.port
-            context = chromium.new_context()
-            page = context.new_page()
-            page.goto(server.url)
-            page.goto(f"{server.base}/runs/now-1")
-            until("a step", 30, lambda: page.evaluate(STEP) > 1)
-            before = page.evaluate(STEP)
-            points = page.locator("#charts svg.chart >> nth=0").locator("path.dot").count()
-        page.wait_for_selector("#lost:not([hidden])")
-        page.wait_for_timeout(4000)
-        with served(tmp_path / "s", listen=f"127.0.0.1:{port}"):
-            page.wait_for_selector("#lost", state="hidden", timeout=30000)
-            until("later steps", 30, lambda: page.evaluate(STEP) > before + 3)
-            # Those that were measured meanwhile are there too: three of each step, and the end of it.
-            now = page.evaluate(STEP)
-            assert page.locator("#charts svg.chart >> nth=0").locator("path.dot").count() >= points + 2 * (
-                now - before - 1
-            )
-            context.close()
-
-
-def test_a_measurement_ends_as_its_report(chromium: Any, tmp_path: Path) -> None:
-    state = tmp_path / "s"
-    environment = os.environ | {"STRATA_STATE_DIR": str(state), "PYTHONPATH": str(SOURCE)}
-    words = ["measure", "null:1g", "--rw", "randread", "--bs", "4k", "--runtime", "5s", "--interval", "250ms"]
-    command = [sys.executable, "-m", "strata", *words]
-    with served(state) as server, opened(chromium, server, "/runs") as page:
-        with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
-            link = page.locator("#now ~ ul a")
-            until("a live run", 60, lambda: page.goto(f"{server.base}/runs") and link.count())
-            link.click()
-            page.wait_for_selector("#charts svg.chart")
-            address = page.url
-            assert run.wait(60) == 0, run.stderr and run.stderr.read()
-        page.wait_for_selector("#verdict", timeout=30000)
-        assert page.url == address and page.locator("#live").count() == 0
-        assert page.said == []
-
-
-def test_a_run_that_was_killed_is_not_shown_as_measured(chromium: Any, tmp_path: Path) -> None:
-    fill(tmp_path / "s")
-    with served(tmp_path / "s") as server:
-        with measuring(tmp_path / "s", STOPPED) as run, opened(chromium, server, f"/runs/{STOPPED}") as page:
-            page.wait_for_selector("#charts svg.chart")
-            run.send_signal(signal.SIGKILL)
-            page.wait_for_selector("h1:has-text('No verdict')", timeout=30000)
-        assert "Measured now" not in server.ask("/runs").body
-        assert not any((tmp_path / "s" / "live").glob("*.live"))
-
-
-def test_a_watching_goes_on_before_the_readers_eyes(chromium: Any, tmp_path: Path) -> None:
-    fill(tmp_path / "s")
-    keep_slices(tmp_path / "s", 12)
-    with served(tmp_path / "s") as server, opened(chromium, server, f"/watch?path={WATCHED}") as page:
-        assert page.locator("#charts svg.chart").count() == 3
-        assert f"slow {NASTY}" in page.inner_text("h1").lower()
-        before = page.inner_text("#now .kicker")
-        page.wait_for_timeout(1500)
-        keep_slices(tmp_path / "s", 1)
-        until("a newer slice", 30, lambda: page.inner_text("#now .kicker") != before)
-        assert page.said == []
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -1,11 +1,13 @@
 """A client that asks and a server that reads a device for it, both slow where told: `python asked.py serve|ask|…`.
 
 A question is two numbers, offset and length; the answer is so many bytes. The client says how long each took by its
-own clock, which is what a trace of them is compared with. ``nbd`` asks an NBD server, several questions at once.
+own clock, which is what a trace of them is compared with. ``nbd`` asks an NBD server, several questions at once;
+``together`` reads with several processes; ``watched`` reads a file whose every read somebody else has to allow.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import mmap
 import os
@@ -13,6 +15,11 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Iterable, Iterator
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import Synchronized
+from multiprocessing.synchronize import Barrier
 
 BLOCK = 4096
 _QUESTION = struct.Struct("=QQ")
@@ -53,16 +60,82 @@ def ask(address: str, port: int, count: int, think_s: float) -> None:
     print(json.dumps(took))
 
 
+def timed_reads(disk: int, blocks: Iterable[int]) -> list[tuple[int, int]]:
+    """When each began and how long it took, in ns."""
+    buffer = mmap.mmap(-1, BLOCK)
+    took = []
+    for n in blocks:
+        began = time.monotonic_ns()
+        os.preadv(disk, [buffer], n * BLOCK)
+        took.append((began, time.monotonic_ns() - began))
+    return took
+
+
 def read(device: str, count: int) -> None:
     """Reads of a device by this program itself."""
     disk = os.open(device, os.O_RDONLY | os.O_DIRECT)
-    buffer = mmap.mmap(-1, BLOCK)
-    took = []
-    for n in range(count):
-        began = time.monotonic_ns()
-        os.preadv(disk, [buffer], n * BLOCK)
-        took.append(time.monotonic_ns() - began)
-    print(json.dumps(took))
+    print(json.dumps([ns for _, ns in timed_reads(disk, range(count))]))
+
+
+def _next_of(count: int, taken: Synchronized[int]) -> Iterator[int]:
+    while True:
+        with taken.get_lock():
+            n, taken.value = taken.value, taken.value + 1
+        if n >= count:
+            return
+        yield n
+
+
+def _one_of(device: str, count: int, taken: Synchronized[int], begin: Barrier, told: Connection) -> None:
+    disk = os.open(device, os.O_RDONLY | os.O_DIRECT)
+    begin.wait()
+    told.send((os.getpid(), timed_reads(disk, _next_of(count, taken))))
+
+
+def together(device: str, count: int, readers: int) -> None:
+    """``count`` reads by so many processes, all of them until the end; prints (process, when, how long) of each."""
+    context = get_context("fork")
+    begin, taken = context.Barrier(readers), context.Value("i", 0)
+    ends, processes = [], []
+    for _ in range(readers):
+        here, there = context.Pipe(duplex=False)
+        processes.append(context.Process(target=_one_of, args=(device, count, taken, begin, there)))
+        processes[-1].start()
+        ends.append(here)
+    told = [end.recv() for end in ends]
+    for process in processes:
+        process.join()
+    print(json.dumps([(pid, at, ns) for pid, reads in told for at, ns in reads]))
+
+
+_EVENT, _ALLOWED = struct.Struct("=IBBHQii"), struct.Struct("=iI")
+
+
+def watched(path: str, count: int, think_s: float) -> None:
+    """Reads of a file, each held up for ``think_s`` before the file system begins it, as by a scanner for viruses.
+
+    fanotify (7): the kernel asks a listener before each read, and the reading call waits until it has been allowed.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    # FAN_CLASS_CONTENT, O_RDONLY; FAN_MARK_ADD, FAN_ACCESS_PERM, AT_FDCWD.
+    listener = libc.fanotify_init(ctypes.c_uint(4), ctypes.c_uint(0))
+    marked = libc.fanotify_mark(listener, ctypes.c_uint(1), ctypes.c_uint64(0x20000), -100, os.fsencode(path))
+    if listener < 0 or marked < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    asker = os.getpid()
+    scanner = os.fork()
+    if scanner == 0:
+        while os.getppid() == asker:
+            _, _, _, _, _, about, _ = _EVENT.unpack(os.read(listener, _EVENT.size))
+            time.sleep(think_s)
+            os.write(listener, _ALLOWED.pack(about, 1))
+            os.close(about)
+        os._exit(0)
+    try:
+        read(path, count)
+    finally:
+        os.kill(scanner, 9)
+        os.waitpid(scanner, 0)
 
 
 _HELLO = struct.Struct(">8s8sH")
@@ -98,11 +171,18 @@ def nbd(address: str, port: int, count: int, depth: int, think_s: float) -> None
 
 if __name__ == "__main__":
     what, *words = sys.argv[1:]
+    if what in ("together", "watched", "read"):
+        # Others' work on this machine is no delay of a layer: what is compared runs before it.
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     if what == "serve":
         serve(words[0], int(words[1]), words[2], float(words[3]))
     elif what == "ask":
         ask(words[0], int(words[1]), int(words[2]), float(words[3]))
     elif what == "nbd":
         nbd(words[0], int(words[1]), int(words[2]), int(words[3]), float(words[4]))
+    elif what == "together":
+        together(words[0], int(words[1]), int(words[2]))
+    elif what == "watched":
+        watched(words[0], int(words[1]), float(words[2]))
     else:
         read(words[0], int(words[1]))

@@ -80,7 +80,8 @@ class MatrixCell(Value):
 
     ``n`` of ``measured`` is its visits. ``seconds`` were measured, ``kink``: the neighbours miss the cell by more
     than both intervals allow; ``moved``: its visits are not of one level; ``generator_bound``: the generator alone is
-    hardly faster. ``why``: the reason where there is no value.
+    hardly faster. ``percentiles_ns``: those that its I/Os carry (`PERCENTILES`), of all visits together; none in
+    documents of earlier versions. ``why``: the reason where there is no value.
     """
 
     layer: str
@@ -99,6 +100,7 @@ class MatrixCell(Value):
     ios: int = 0
     mean_ns: float | None = None
     p99_ns: float | None = None
+    percentiles_ns: dict[str, float] = {}
     kink: bool = False
     moved: bool = False
     generator_bound: bool = False
@@ -108,6 +110,10 @@ class MatrixCell(Value):
     def bytes_per_second(self) -> float | None:
         """Of the given value."""
         return None if self.iops is None else self.iops.value * self.bs
+
+    def percentile_ns(self, percentile: str) -> float | None:
+        """None where its I/Os do not carry it, or an earlier version did not keep it."""
+        return self.percentiles_ns.get(percentile, self.p99_ns if percentile == "99" else None)
 
 
 class HeldOut(Value):

@@ -10,13 +10,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY_MOST = 16 * 1024
@@ -24,6 +24,8 @@ QUERY_MOST = 4096
 HEADERS_MOST = 16 * 1024
 COOKIE_S = 30 * 24 * 3600
 _TOKEN = "token"
+NO_TOKEN = "the request has no token"
+OTHER_TOKEN = "the token is not the one of this server"
 
 _ALWAYS = {
     "X-Content-Type-Options": "nosniff",
@@ -62,11 +64,13 @@ class TooLong(Exception):
 
 @dataclass
 class Guard:
-    """An ASGI application in front of ``app``. ``policy`` is the content policy of every answer."""
+    """An ASGI application in front of ``app``. ``policy`` is the content policy of every answer; ``locked`` makes the
+    page for a browser without the token, with the reason."""
 
     app: ASGIApp
     entrance: Entrance
     policy: str
+    locked: Callable[[str], str]
     headers: Mapping[str, str] = field(default_factory=lambda: _ALWAYS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -131,8 +135,11 @@ class Guard:
         cookie = cookie_parser(headers.get("cookie", "")).get(self.entrance.cookie, "")
         if (kind.lower() == "bearer" and self._is(bearer.strip())) or self._is(cookie):
             return None
-        why = "error: no token, or an old one\nhint: open the address that strata serve printed\n"
-        return PlainTextResponse(why, 401, {"WWW-Authenticate": "Bearer"})
+        why = NO_TOKEN if in_address is None and not kind and not cookie else OTHER_TOKEN
+        refused = {"WWW-Authenticate": "Bearer"}
+        if "text/html" in headers.get("accept", ""):
+            return HTMLResponse(self.locked(why), 401, refused)
+        return PlainTextResponse(f"error: {why}\nhint: open the address that strata serve printed\n", 401, refused)
 
     def _is(self, given: str) -> bool:
         return secrets.compare_digest(given.encode("utf-8", "replace"), self.entrance.token.encode())

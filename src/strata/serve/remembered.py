@@ -23,6 +23,8 @@ from strata.serve.shown import Shown, own_page, site
 HOSTS_MOST = 100
 COMPARED_MOST = 8
 """Runs beside each other: more columns than these nobody reads."""
+WHOLE_MOST = 100
+"""Cells of all these together whose distributions are compared too; of more the page of each pair tells it."""
 CELLS_MOST = 24
 """Histories of one page; of more the list is shown."""
 NEWEST = 300
@@ -82,9 +84,12 @@ class RememberedPages:
         each = partial(comparing.compare_each, reference, others, self._store, anyway=anyway)
 
         def html(twin: str) -> str:
-            # The page shows the rates alone.
             found = each(whole=False)
-            made = own_page("several.html", "", found=found, rows=_rows(found), lines=compare_lines, anyway=anyway)
+            if whole := sum(len(one.cells) for one in found) <= WHOLE_MOST:
+                found = each()
+            made = own_page(
+                "several.html", "", found=found, rows=_rows(found), lines=compare_lines, anyway=anyway, whole=whole
+            )
             return made(twin)
 
         return Shown(html, lambda: render_part("comparisons", "comparisons", each()))

@@ -81,6 +81,11 @@ def own_page(
     return made
 
 
+def locked(why: str) -> str:
+    """The page of a browser that has not the token: nothing of the store, and no way to pages that it may not see."""
+    return frame.render("locked.html", None, "strata", ("site.css",), env=environment(), why=why)
+
+
 def refusal(error: StrataError, anyway: str | None = None, back: str | None = None) -> Shown:
     """An error in its own words. ``anyway``: the address at which it is done all the same, where that can be asked;
     ``back``: where the form is that asked for it."""

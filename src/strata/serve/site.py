@@ -19,7 +19,7 @@ from strata.serve.feeds import Feeds
 from strata.serve.guard import Entrance, Guard
 from strata.serve.remembered import RememberedPages
 from strata.serve.runs import RunPages
-from strata.serve.shown import Shown, policy, refusal
+from strata.serve.shown import Shown, locked, policy, refusal
 from strata.text import controls
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -55,7 +55,7 @@ def application(store: str | None, entrance: Entrance) -> ASGIApp:
         Route("/metrics", lambda _: Response(metrics(store), media_type=OPENMETRICS)),
     ]  # fmt: skip
     app = Starlette(routes=routes, exception_handlers={StrataError: _refused, HTTPException: _unknown})
-    return Guard(app, entrance, policy())
+    return Guard(app, entrance, policy(), locked)
 
 
 def _twins(path: str, look: Look) -> tuple[Route, Route]:

@@ -46,7 +46,8 @@ def build(where: str = "file:/mnt/new.dat", text: str = "full") -> MatrixResult:
                 iops=None if i == 3 else estimate(value, 0.012),
                 measured=None if i == 3 else estimate(value * 1.01, 0.03), smoothed=estimate(value, 0.012),
                 visits=0 if i == 3 else 2, seconds=3.0, ios=1000, mean_ns=1e5 * (1 + i),
-                p99_ns=3e5 if i % 2 else None, kink=i == 9, moved=i == 12,
+                p99_ns=3e5 if i % 2 else None, kink=i == 9,
+                percentiles_ns={"50": 9e4, "90": 1.5e5, "95": 2e5} | ({"99": 3e5} if i % 2 else {}), moved=i == 12,
                 generator_bound=i == 15, why="every I/O failed: EIO" if i == 3 else None,
             )
         )  # fmt: skip
@@ -147,6 +148,11 @@ def test_there_is_a_map_of_each_quantity_and_a_hidden_p99_says_what_it_needs() -
     html = page.render(build())
     for quantity in ("IOPS", "MiB/s", "mean", "p99"):
         assert html.count(f"random read: {quantity} by depth and size</title>") == 1
+    for percentile in ("50", "90", "95"):
+        assert html.count(f"random read: p{percentile} by depth and size</title>") == 1
+    # No cell has so many I/Os.
+    assert "p99.9 by depth" not in html and "p99.99 by depth" not in html
+    assert "mean 100 µs, p50 90.0 µs, p90 150 µs, p95 200 µs" in html.replace("\u202f", " ").replace("\xa0", " ")
     assert html.count("empty cells: p99 needs 10\u202f000 I/Os") == 5
     assert "4 KiB, depth 2: 1.326k MiB/s" in html
 

@@ -15,7 +15,7 @@ from strata.model.estimate import Estimate
 from strata.model.groups import grouped
 from strata.model.matrix import Given, MatrixAsk, MatrixCell
 from strata.model.noise import PooledNoise
-from strata.model.percentiles import supported
+from strata.model.percentiles import PERCENTILES, supported
 from strata.model.plan import Cell, Plan
 from strata.model.result import CellResult
 from strata.model.workload import Workload
@@ -94,6 +94,7 @@ def _cell(cell: Cell, filled: Filled, results: Sequence[CellResult], ceiling: fl
     ios = sum(r.ops for r in done)
     busy = sum(r.read.service_sum_ns + r.write.service_sum_ns for r in done)
     failed = next((r.error for r in results if r.error), None)
+    percentiles = _percentiles([p for r in done for p in (r.read.service_time, r.write.service_time) if p], ios)
     return MatrixCell(
         layer=cell.layer,
         workload=w,
@@ -108,7 +109,8 @@ def _cell(cell: Cell, filled: Filled, results: Sequence[CellResult], ceiling: fl
         seconds=0.0 if own is None else own.seconds,
         ios=ios,
         mean_ns=busy / ios if ios else None,
-        p99_ns=_p99([p for r in done for p in (r.read.service_time, r.write.service_time) if p], ios),
+        p99_ns=percentiles.get("99"),
+        percentiles_ns=percentiles,
         kink=filled.kink,
         moved=own is not None and own.moved,
         generator_bound=bool(ceiling and measured is not None and measured.value > BOUND_SHARE * ceiling),
@@ -121,7 +123,10 @@ def _estimate(level: float, half: float, n: int) -> Estimate:
     return Estimate(value=value, low=math.exp(level - half), high=math.exp(level + half), n=n, unit="IOPS")
 
 
-def _p99(payloads: list[str], ios: int) -> float | None:
-    """Of all visits together, where enough I/Os lie beyond it."""
-    merged = histogram.merge(payloads) if supported(["99"], ios) else None
-    return None if merged is None else histogram.quantiles(merged, [0.99])[0]
+def _percentiles(payloads: list[str], ios: int) -> dict[str, float]:
+    """Of all visits together, those beyond which enough I/Os lie."""
+    names = supported(PERCENTILES, ios)
+    merged = histogram.merge(payloads) if names else None
+    if merged is None:
+        return {}
+    return dict(zip(names, histogram.quantiles(merged, [float(name) / 100 for name in names]), strict=True))

@@ -7,18 +7,21 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from strata.model.matrix import MatrixCell, MatrixResult
+from strata.model.percentiles import PERCENTILES
 from strata.report import matrix_text, survey_facts, words
 from strata.report.html import frame
-from strata.report.html.charts.heatmap import QUANTITIES, Quantity, heatmap, width_of
+from strata.report.html.charts.heatmap import PERCENTILE_MAPS, QUANTITIES, Quantity, heatmap, width_of
 from strata.report.html.frame import Cell, ends, interval, text_of, value_of
 
 
 @dataclass(frozen=True)
 class PatternPanel:
-    """One pattern at one layer. ``maps``: each quantity and its chart, None where no cell has it."""
+    """One pattern at one layer. ``maps``: each quantity and its chart, None where no cell has it; ``percentiles``:
+    those of the time that any cell has."""
 
     name: str
     maps: tuple[tuple[Quantity, Markup | None], ...]
+    percentiles: tuple[tuple[Quantity, Markup], ...]
     cells: tuple[MatrixCell, ...]
 
     @property
@@ -47,6 +50,7 @@ def render(result: MatrixResult, site: Markup | None = None) -> str:
         noise=matrix_text.noise_words(result),
         p99_needs=words.needs("99"),
         survey_facts=survey_facts,
+        percentiles=PERCENTILES,
         predictions=[matrix_text.prediction_words(p) for p in result.predictions],
     )
 
@@ -54,16 +58,16 @@ def render(result: MatrixResult, site: Markup | None = None) -> str:
 def csv_of(result: MatrixResult) -> str:
     """A row for each cell of the plan; what was not measured says why."""
     head = ["run", "where", "layer", "pattern", "workload", "bs_bytes", "iodepth", "given", *interval("iops")]
-    head += ["measured_iops", "smoothed_iops", "bytes_per_second", "mean_ns", "p99_ns", "ios", "visits", "seconds"]
-    head += ["kink", "moved", "generator_bound", "why"]
+    head += ["measured_iops", "smoothed_iops", "bytes_per_second", "mean_ns", *(f"p{name}_ns" for name in PERCENTILES)]
+    head += ["ios", "visits", "seconds", "kink", "moved", "generator_bound", "why"]
     return text_of(head, ([result.run, result.where, *_figures(c)] for c in result.cells))
 
 
 def _figures(c: MatrixCell) -> list[Cell]:
     return [
         c.layer, c.pattern, c.workload.key, c.bs, c.iodepth, c.given.value, *ends(c.iops), value_of(c.measured),
-        value_of(c.smoothed), c.bytes_per_second, c.mean_ns, c.p99_ns, c.ios, c.visits, c.seconds, int(c.kink),
-        int(c.moved), int(c.generator_bound), c.why,
+        value_of(c.smoothed), c.bytes_per_second, c.mean_ns, *map(c.percentile_ns, PERCENTILES), c.ios, c.visits,
+        c.seconds, int(c.kink), int(c.moved), int(c.generator_bound), c.why,
     ]  # fmt: skip
 
 
@@ -71,9 +75,11 @@ def _panels(result: MatrixResult) -> list[PatternPanel]:
     grid = result.ask.grid
     found: list[PatternPanel] = []
     for at, (name, cells) in enumerate(matrix_text.panels(result)):
-        maps = tuple(
+        drawn = [
             (q, heatmap(f"heat-{at}-{n}", f"{name}: {q.name} by depth and size", q, cells, grid.depths, grid.sizes))
-            for n, q in enumerate(QUANTITIES)
-        )
-        found.append(PatternPanel(name, maps, tuple(cells)))
+            for n, q in enumerate((*QUANTITIES, *PERCENTILE_MAPS))
+        ]
+        maps, percentiles = drawn[: len(QUANTITIES)], drawn[len(QUANTITIES) :]
+        known = tuple((q, chart) for q, chart in percentiles if chart is not None)
+        found.append(PatternPanel(name, tuple(maps), known, tuple(cells)))
     return found

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from markupsafe import Markup
 
 from strata import units
 from strata.model.matrix import Given, MatrixCell
+from strata.model.percentiles import PERCENTILES
 from strata.report import figures
 from strata.report.html.charts import svg
 from strata.report.matrix_text import error, short
@@ -44,6 +46,12 @@ QUANTITIES = (
     Quantity("mean", "longer", lambda c: c.mean_ns, units.duration),
     Quantity("p99", "longer", lambda c: c.p99_ns, units.duration),
 )
+PERCENTILE_MAPS = tuple(
+    Quantity(f"p{name}", "longer", partial(MatrixCell.percentile_ns, percentile=name), units.duration)
+    for name in PERCENTILES
+    if name != "99"
+)
+"""Of all that are kept beside p99."""
 
 
 def width_of(sizes: Sequence[int]) -> int:
@@ -98,7 +106,7 @@ def said(cell: MatrixCell) -> str:
         f"from its neighbours {units.count(smoothed.value)}" if smoothed is not None else "",
         f"{figures.plural(cell.visits, 'visit')}, {cell.seconds:.1f} s",
         f"mean {units.duration(cell.mean_ns)}" if cell.mean_ns is not None else "",
-        f"p99 {units.duration(cell.p99_ns)}" if cell.p99_ns is not None else "",
+        *(f"p{name} {units.duration(ns)}" for name in PERCENTILES if (ns := cell.percentile_ns(name)) is not None),
         "kink, not smoothed" if cell.kink else "",
         "changed between visits" if cell.moved else "",
         "near the load generator's limit" if cell.generator_bound else "",

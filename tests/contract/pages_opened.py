@@ -1,0 +1,31 @@
+"""A page of ``strata serve`` in a real browser, as somebody opens it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from serving import Served
+
+
+@contextmanager
+def opened(chromium: Any, server: Served, path: str, width: int = 1440, scheme: str = "light") -> Iterator[Any]:
+    """A page of somebody who opened the address that was printed; what it said is checked at its end.
+
+    The address leads to the list of runs: it is asked for what it lets in with, and that page is not drawn each time.
+    """
+    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("request", lambda request: asked.append(request.url))
+    context.request.get(server.url, max_redirects=0)
+    answer = page.goto(server.base + path.format(**server.runs))
+    page.status = answer.status
+    page.said, page.asked = said, asked
+    yield page
+    context.close()
