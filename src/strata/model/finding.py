@@ -108,8 +108,8 @@ class Finding(Value):
     rows: tuple[FindingRow, ...] = ()
     left: tuple[str, ...] = ()
     lifts: bool = True
-    share: float | None = sparse(None, ge=0, le=1)
-    own_loss: float | None = sparse(None, ge=0)
+    share: float | None = Field(default=None, ge=0, le=1)
+    own_loss: float | None = Field(default=None, ge=0)
 
     @property
     def stands(self) -> bool:
