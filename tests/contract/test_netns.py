@@ -79,9 +79,12 @@ def test_what_cannot_be_entered_has_no_file_that_is_not_there_and_its_own_next_s
     with pytest.raises(RunFailed) as told:
         exists(gone)
     assert "start the lab, or correct netns of the node" in str(told.value)
-    assert told.value.hint == ""
+    server = Endpoint.parse("nbd://127.0.0.1:1/")
+    with pytest.raises(RunFailed) as closed:
+        probe_remote("share", server.seen_from("/run/netns/strata-there-is-none"))
+    assert (told.value.hint, closed.value.hint) == ("", "")
     with pytest.raises(RunFailed) as refused:
-        exists(Endpoint.parse("smb://127.0.0.1:1/share/file"))
+        probe_remote("share", server)
     assert refused.value.hint == "no server is listening there; start it first"
 
 
