@@ -63,8 +63,12 @@ def main() -> int:
     if asked.swap:
         found = replay.swapped(found)
     missed = _tables(found)
-    if said := replay.as_said(cases, split.read()):
+    rules = split.read()
+    if said := replay.as_said(cases, rules):
         print(f"\n{score.text(score.table(said), 'frozen rows, as said live')}")
+        newest = replay.as_said(cases, rules, rules.newest)
+        name = f"newest rows, from {rules.newest} on, as said live"
+        print(f"\n{score.text(score.table(newest), name) if newest else f'{name}: no trial yet'.capitalize()}")
     _left_out(cases)
     print(f"\n{len(found)} cases replayed in {took:.1f} s.\n\n{confusion.text(found)}")
     if not asked.swap and asked.withhold:
@@ -128,19 +132,21 @@ def _tables(found: list[Judged]) -> list[str]:
 
 
 def _withheld(cases: list[Case], times: int) -> list[str]:
-    """No confident wrong cause, whatever is not seen; and it is said what is missing."""
+    """No confident wrong cause, whatever is not seen; and it is said what is missing: both are bars."""
     found = replay.withheld(cases, split.read(), times)
     if not found:
         return []
+    decided = sum(w.judged.decided for w in found)
+    rows = score.withheld([w.judged for w in found], [w.says_what_is_missing for w in found])
+    print(f"\nCounters taken away, n = {len(found)}, decided {decided}:\n\n{score.text(rows, 'counters taken away')}\n")
     wrong = [w for w in found if score.sure(w.judged.all_wrong)]
     silent = [w for w in found if not w.says_what_is_missing]
-    decided = sum(w.judged.decided for w in found)
-    print(f"\nCounters taken away, n = {len(found)}: decided {decided}, confident and wrong {len(wrong)}, ", end="")
-    print(f"does not know and does not say what is missing {len(silent)}.")
-    for one in wrong[:10]:
-        told = "; ".join(f"{s.cause} at {s.layer}" for s in one.judged.all_wrong)
-        print(f"  {one.judged.name}: {explained.KEPT_APART if one.judged.kept else told} without {', '.join(one.away)}")
-    return ["counters taken away: a confident wrong verdict"] if wrong else []
+    for what, some in (("wrong", wrong), ("silent", silent)):
+        for one in some[:10]:
+            told = "; ".join(f"{s.cause} at {s.layer}" for s in one.judged.all_wrong) or one.judged.verdict.kind.value
+            seen = explained.KEPT_APART if one.judged.kept else told
+            print(f"  {what}: {one.judged.name}: {seen} without {', '.join(one.away)}")
+    return [f"counters taken away: {row.name}" for row in rows if row.missed]
 
 
 def _left_out(cases: list[Case]) -> None:

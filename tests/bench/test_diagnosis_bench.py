@@ -443,6 +443,24 @@ def test_what_was_said_first_is_scored_whatever_was_said_later(tmp_path: Path) -
     (said,) = replay.as_said([case], split.read())
     assert said.verdict == silent and not said.right_cause and said.seconds == made.seconds
     assert replay.replayed([case], split.read())[0].right_cause
+    row = draw.FROZEN[0]
+    assert len(replay.as_said([case], split.read(), row)) == 1 and replay.as_said([case], split.read(), row + 1) == []
+
+
+def test_who_does_not_know_and_does_not_say_what_is_missing_fails_a_bar() -> None:
+    known = case((SLOW,), ("disk", Cause.SLOW_MEDIUM, 0.9))
+    unsure = case((SLOW,), ("disk", Cause.STALLS, 0.3), kind=VerdictKind.INCONCLUSIVE)
+    assert (known.decided, unsure.decided) == (True, False)
+    wrong, silent = score.withheld([known, unsure, unsure], [True, True, True])
+    assert (wrong.n, silent.value, silent.n, silent.missed, silent.word) == (3, 0, 2, False, "none so far")
+    _, silent = score.withheld([known, unsure, unsure], [True, True, False])
+    assert (silent.value, silent.missed) == (0.5, True)
+    _, silent = score.withheld([known], [True])
+    assert (silent.value, silent.missed, silent.word) == (None, False, "no cases")
+
+
+def test_the_newest_rows_begin_at_a_frozen_row_that_the_split_names() -> None:
+    assert split.read().newest in draw.FROZEN
 
 
 def test_a_live_trial_that_cannot_be_built_is_kept_with_its_reason(tmp_path: Path) -> None:

@@ -116,6 +116,7 @@ def test_the_command_prints_the_table_and_fails_where_a_bar_is_missed(tmp_path: 
     assert "missed: right cause, first named" not in plain.stderr, plain.stderr
     assert "| right cause, first named |" in plain.stdout and "| kept apart |" in plain.stdout
     assert "Counters taken away, n = 4" in plain.stdout
+    assert "| does not know and does not say what is missing | 0.0 % |" in plain.stdout
     assert swapped.returncode == 1 and "missed: right cause, first named" in swapped.stderr
 
 

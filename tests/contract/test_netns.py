@@ -14,6 +14,7 @@ from engine_cases import MIB, request
 from namespaces import Nodes, inside, two_nodes
 
 from strata.engine import engine_of, probe_remote, read_remote
+from strata.engine.remote_file import exists
 from strata.errors import RunFailed
 from strata.model.endpoint import Endpoint
 
@@ -70,6 +71,21 @@ def test_a_namespace_that_is_not_there_is_named(tmp_path: Path) -> None:
     other.touch()
     with pytest.raises(RunFailed, match="it is not a network namespace"):
         probe_remote("share", gone.seen_from(str(other)))
+
+
+def test_what_cannot_be_entered_has_no_file_that_is_not_there_and_its_own_next_step() -> None:
+    """ENOENT is that of the namespace here, not of the file."""
+    gone = Endpoint.parse("smb://127.0.0.1:1/share/file").seen_from("/run/netns/strata-there-is-none")
+    with pytest.raises(RunFailed) as told:
+        exists(gone)
+    assert "start the lab, or correct netns of the node" in str(told.value)
+    server = Endpoint.parse("nbd://127.0.0.1:1/")
+    with pytest.raises(RunFailed) as closed:
+        probe_remote("share", server.seen_from("/run/netns/strata-there-is-none"))
+    assert (told.value.hint, closed.value.hint) == ("", "")
+    with pytest.raises(RunFailed) as refused:
+        probe_remote("share", server)
+    assert refused.value.hint == "no server is listening there; start it first"
 
 
 def test_a_stack_of_two_nodes_is_diagnosed(nodes: Nodes, tmp_path: Path) -> None:

@@ -56,9 +56,9 @@ def trials(base: int, split: Split) -> Iterator[Trial]:
         )
 
 
-def frozen(seed: int) -> bool:
-    """Whether the trial is of a row that was measured in order while nobody changed a rule."""
-    return seed // SEEDS_A_BASE in FROZEN
+def frozen(seed: int, since: int = 0) -> bool:
+    """Whether the trial is of a row, from ``since`` on, that was measured in order while nobody changed a rule."""
+    return seed // SEEDS_A_BASE in FROZEN and seed // SEEDS_A_BASE >= since
 
 
 def rows(seeds: Iterable[int]) -> list[tuple[int, int, int]]:

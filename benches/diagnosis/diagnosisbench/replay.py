@@ -37,9 +37,12 @@ def replayed(cases: Sequence[Case], split: Split) -> list[Judged]:
     return [judged(case, verdict, split) for case, verdict in said]
 
 
-def as_said(cases: Sequence[Case], split: Split) -> list[Judged]:
-    """What was said first and live of the trials of frozen rows, by the rules of their day, which had not seen them."""
-    firsts = [_first(c) for c in cases if draw.frozen(c.trial.seed)]
+def as_said(cases: Sequence[Case], split: Split, since: int = 0) -> list[Judged]:
+    """What was said first and live of the trials of frozen rows, by the rules of their day, which had not seen them.
+
+    ``since``: only of rows from this one on.
+    """
+    firsts = [_first(c) for c in cases if draw.frozen(c.trial.seed, since)]
     return [judged(c, kept.NO_VERDICT if c.failed else c.verdict or kept.NO_VERDICT, split) for c in firsts if c.counts]
 
 

@@ -141,6 +141,20 @@ def table(cases: Sequence[Judged]) -> list[Row]:
     ]
 
 
+def withheld(cases: Sequence[Judged], says_what_is_missing: Sequence[bool]) -> list[Row]:
+    """Of replays without some of the counters: nobody is confidently wrong, and who does not know says what would
+    tell."""
+    unsure = [(c, says) for c, says in zip(cases, says_what_is_missing, strict=True) if not c.decided]
+    silent = sum(not says for _, says in unsure)
+    none = Bar(0, 0, most=True)
+    low, high = clopper_pearson(silent, len(unsure)) if unsure else (None, None)
+    part = silent / len(unsure) if unsure else None
+    return [
+        share("confident and wrong", cases, lambda c: sure(c.all_wrong), none),
+        Row("does not know and does not say what is missing", part, len(unsure), none, low, high),
+    ]
+
+
 def sure(said: Sequence[Said]) -> bool:
     """Whether one of these is told with a confidence that people act on."""
     return any(s.most >= SURE for s in said)

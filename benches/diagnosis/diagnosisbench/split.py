@@ -34,6 +34,8 @@ class Split:
     stacks: tuple[tuple[str, str, str], ...]
     looked: frozenset[str] = frozenset()
     """Names of trials that were looked at."""
+    newest: int = 0
+    """The row from which on frozen ones are the newest."""
 
     def kept(self, positions: Sequence[float], seed: int, stack: str, options: Mapping[str, str]) -> frozenset[Why]:
         """Why a trial is kept from tuning by its nature; empty: it is there to learn from."""
@@ -59,6 +61,7 @@ def read(path: Path = FILE, looked: Path = LOOKED) -> Split:
         told["seeds"]["kept_every"],
         tuple((s["stack"], s["option"], s["value"]) for s in told["stacks"]),
         frozenset(filter(None, names)),
+        told.get("newest", {}).get("from_row", 0),
     )
 
 

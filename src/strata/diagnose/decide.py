@@ -11,6 +11,7 @@ from strata.diagnose.causes import generator, impossible, medium, reordering
 from strata.diagnose.further import worth_saying
 from strata.diagnose.identity_key import IdentityKey
 from strata.diagnose.layers import NamedFinding, findings, measured_again
+from strata.diagnose.losses import with_shares
 from strata.diagnose.trying import beside_their_reference, story
 from strata.model.analysis import Analysis, Equivalence
 from strata.model.experiment import Experiment, Tried
@@ -29,7 +30,8 @@ def diagnose(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()) ->
     """
     case, named = _known(IdentityKey(stack, analysis, tried))
     judged = _judged(case, named)
-    found = judged.model_copy(update={"findings": _with_next(case, named, judged), "story": story(case.tried)})
+    told = with_shares(named, _with_next(case, named, judged))
+    found = judged.model_copy(update={"findings": told, "story": story(case.tried)})
     first = next((f.id for f in found.findings), None)
     return calibrated.told(found, any(n.alone and n.finding.id == first for n in named))
 

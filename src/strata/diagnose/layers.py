@@ -48,7 +48,8 @@ class NamedFinding:
     ``keys`` are the workloads it accounts for, ``loss`` what it costs: the mean over the layer's workloads of −ln of
     what is left. ``standing``: the causes that could still be it, the favourite first. ``withdrawn``: an experiment
     disagreed with what was named before, and nothing else stands. ``one_row``: a shape fitted to one workload alone.
-    ``alone``: a counter shows it, what else would look so was counted too, and no other cause stands.
+    ``alone``: a counter shows it, what else would look so was counted too, and no other cause stands. ``own_loss``:
+    what it costs by the layer's own figures, where the layer shows it by itself.
     """
 
     finding: Finding
@@ -59,6 +60,7 @@ class NamedFinding:
     withdrawn: bool = False
     one_row: bool = False
     alone: bool = False
+    own_loss: float | None = None
 
 
 def findings(case: Case) -> tuple[NamedFinding, ...]:
@@ -338,7 +340,8 @@ def _named(
     blocking = tuple(missing) if chosen.cause is not Cause.UNEXPLAINED or len(kinds) < 2 else ()
     gone = chosen.cause is Cause.UNEXPLAINED and any(_fell(layer, r.cause, case) for r in out)
     alone = shown_alone and not missing
-    return NamedFinding(finding, blocking, 0.0, frozenset(), alive, withdrawn=gone, one_row=one_row, alone=alone)
+    named = NamedFinding(finding, blocking, 0.0, frozenset(), alive, withdrawn=gone, one_row=one_row, alone=alone)
+    return replace(named, own_loss=chosen.loss) if chosen.layer and chosen.loss > 0 else named
 
 
 def _gives(case: Case, opinion: Opinion, layer: str, tried: Tried) -> bool:

@@ -31,11 +31,21 @@ class Rule:
 
 @dataclass(frozen=True)
 class ExperimentKind:
-    """One kind of experiment: ``propose(case, standing)`` gives it filled in, or None where it could tell nothing."""
+    """One kind of experiment: ``propose(case, standing)`` gives it filled in, or None where it could tell nothing.
+
+    It tells those of ``about`` and those on one of ``sides`` from others, but none of ``untold``.
+    """
 
     key: str
     page: str
     propose: Callable[[Case, tuple[Opinion, ...]], Experiment | None]
+    about: frozenset[Cause]
+    sides: tuple[str, ...]
+    untold: frozenset[Cause]
+
+    def tells(self, rule: Rule) -> bool:
+        """Whether it tells this cause from others."""
+        return rule.cause not in self.untold and (rule.cause in self.about or not {*self.sides}.isdisjoint(rule.sides))
 
 
 @lru_cache
@@ -65,6 +75,13 @@ def rule(cause: Cause) -> Rule | None:
 def trials() -> tuple[ExperimentKind, ...]:
     """Every kind of experiment."""
     return tuple(
-        ExperimentKind(module.__name__.rpartition(".")[2].replace("_", "-"), module.__doc__ or "", module.propose)
+        ExperimentKind(
+            key=module.__name__.rpartition(".")[2].replace("_", "-"),
+            page=module.__doc__ or "",
+            propose=module.propose,
+            about=getattr(module, "ABOUT", frozenset()),
+            sides=getattr(module, "SIDES", ()),
+            untold=getattr(module, "UNTOLD", frozenset()),
+        )
         for module in modules(experiments)
     )

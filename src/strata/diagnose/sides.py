@@ -24,6 +24,10 @@ class CauseSide(StrEnum):
     """On the way to the far end, or in front of it."""
     FAR = "far"
     """At the far end: the server, or what it stores on."""
+    WAIT = "wait"
+    """Each request takes a fixed time more."""
+    FIGURES = "figures"
+    """It costs nothing: the figures are those of something else, so its loss is a rank and no part of what is lost."""
 
 
 @lru_cache

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from strata import _core, units
@@ -94,8 +95,10 @@ def run_job(
     refuses, `RunFailed` when the endpoint cannot be opened.
     """
     where = _where(job)
-    running = _started(lambda: _core.start(json.dumps(job)), where)
-    return _finish(running, on_interval, stop_requested, where, with_interval=with_interval, alive=alive, poll_s=poll_s)
+    running = _started(lambda: _core.start(json.dumps(job)), where, job)
+    return _finish(
+        running, on_interval, stop_requested, where, job, with_interval=with_interval, alive=alive, poll_s=poll_s
+    )
 
 
 def fill(path: str, size: int, seed: int, header: bytes, *, direct: bool = True, fd: int | None = None) -> EngineResult:
@@ -126,14 +129,14 @@ def finish_fill(start: Callable[[], _core.Run], where: str, longest_ns: int | No
     return filled
 
 
-def _started(start: Callable[[], _core.Run], where: str) -> _core.Run:
+def _started(start: Callable[[], _core.Run], where: str, job: Mapping[str, Any] | None = None) -> _core.Run:
     try:
         with waiting():
             return start()
     except ValueError as e:
         raise UsageError("the engine cannot run this workload on", where, str(e)) from e
     except OSError as e:
-        raise RunFailed("cannot open", where, e.strerror or str(e), hint(e)) from e
+        raise RunFailed("cannot open", where, e.strerror or str(e), hint(e, job)) from e
 
 
 def _finish(
@@ -141,6 +144,7 @@ def _finish(
     on_interval: OnInterval | None,
     stop_requested: Callable[[], bool],
     where: str,
+    job: Mapping[str, Any] | None = None,
     *,
     with_interval: bool = False,
     hurry: bool = False,
@@ -160,13 +164,16 @@ def _finish(
                 running.stop(with_interval=with_interval, hurry=hurry or shutdown_requested())
                 asked = True
     except OSError as e:
-        raise RunFailed("the run failed at", where, e.strerror or str(e), hint(e)) from e
+        raise RunFailed("the run failed at", where, e.strerror or str(e), hint(e, job)) from e
     return EngineResult.model_validate_json(done)
 
 
-def _where(job: dict[str, Any]) -> str:
-    targets = [job["target"]] if "target" in job else [aim["target"] for aim in job["targets"]]
-    return ", ".join(str(t.get("path") or t.get("uri") or t["kind"]) for t in targets)
+def _targets(job: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [job["target"]] if "target" in job else [aim["target"] for aim in job["targets"]]
+
+
+def _where(job: Mapping[str, Any]) -> str:
+    return ", ".join(str(t.get("path") or t.get("uri") or t["kind"]) for t in _targets(job))
 
 
 def said(error: OSError | ValueError) -> str:
@@ -174,11 +181,11 @@ def said(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def hint(error: OSError) -> str:
-    """The next step for an errno; empty where there is none to name."""
-    if "cannot pin" in str(error.strerror):
+def hint(error: OSError, job: Mapping[str, Any] | None = None) -> str:
+    """The next step for an errno, given what the job asked for; empty where there is none to name."""
+    if job is not None and error.errno == errno.EINVAL and _pinned_elsewhere(job):
         return f"this process may use CPUs {', '.join(map(str, usable_cpus()))}"
-    if any(f"{scheme.name}://" in str(error.strerror) for scheme in SCHEMES.values() if not scheme.hint):
+    if job is not None and any(not SCHEMES[t["kind"]].hint for t in _targets(job) if t["kind"] in SCHEMES):
         # Its client names the next step itself.
         return ""
     hints = {
@@ -191,6 +198,15 @@ def hint(error: OSError) -> str:
         111: "no server is listening there; start it first",
     }
     return hints.get(error.errno or 0, "")
+
+
+def _pinned_elsewhere(job: Mapping[str, Any]) -> bool:
+    """Whether a thread is to run where this process may not: on a CPU, or on a node without a CPU of its own."""
+    usable = usable_cpus()
+    nodes = [Path(f"/sys/devices/system/node/node{n}") for n in job.get("pin_nodes", ())]
+    return not set(job.get("pin_cpus", ())) <= set(usable) or any(
+        not any((node / f"cpu{cpu}").exists() for cpu in usable) for node in nodes
+    )
 
 
 def endpoint_size(path: str) -> int:

@@ -11,7 +11,7 @@ from strata import _core, units
 from strata.engine.cluster import ask
 from strata.engine.native import said
 from strata.errors import RunFailed
-from strata.host import signatures
+from strata.host import netns, signatures
 from strata.host.mark import MARK_BYTES, Mark, parse_header
 from strata.host.shutdown import at_most
 from strata.model.analysis import Remote
@@ -96,7 +96,7 @@ def unreachable(what: str, endpoint: Endpoint, error: OSError | ValueError) -> R
     """The client's own words, and what to look at next."""
     words = said(error).removeprefix(f"{endpoint.uri}: ")
     # What cannot be entered says its own next step.
-    hint = "" if "network namespace" in words or endpoint.scheme is None else endpoint.scheme.hint
+    hint = "" if endpoint.scheme is None or netns.closed(endpoint.netns) else endpoint.scheme.hint
     if hint and isinstance(error, ConnectionRefusedError):
         hint = "no server is listening there; start it first"
     return RunFailed(what, endpoint.uri, words, hint)

@@ -14,7 +14,7 @@ from strata.engine.cluster import ask
 from strata.engine.native import finish_fill
 from strata.engine.remote import PATIENCE_NS, claim, own_mark, remote_size, unreachable
 from strata.errors import RunFailed, SafetyRefusal
-from strata.host import registry
+from strata.host import netns, registry
 from strata.host.mark import Mark, header_bytes
 from strata.host.shutdown import at_most
 from strata.model.endpoint import CLUSTER, SCHEMES, Endpoint, EndpointKind
@@ -44,7 +44,7 @@ def exists(endpoint: Endpoint, patience_ns: int = PATIENCE_NS) -> bool:
     try:
         remote_size(endpoint, patience_ns)
     except RunFailed as e:
-        if isinstance(e.__cause__, FileNotFoundError) and "network namespace" not in str(e):
+        if isinstance(e.__cause__, FileNotFoundError) and not netns.closed(endpoint.netns):
             return False
         raise
     return True

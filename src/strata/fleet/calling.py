@@ -13,7 +13,7 @@ from strata.errors import RunFailed, SafetyRefusal
 from strata.fleet import doors
 from strata.fleet.doors import Door
 from strata.fleet.node import TOPIC, carry_out, key_of
-from strata.fleet.settings import CONNECT_S, TTL_S
+from strata.fleet.settings import CONNECT_S, TTL_S, WHY_NOT_OP
 from strata.model.nodes import Lost
 
 T = TypeVar("T")
@@ -65,6 +65,22 @@ async def greet(door: Door, security: Any, role: str) -> str:
     if security is not None:
         security.told(found.get(IDENTITY_KEY))
     return doors.parsed(ours).host
+
+
+async def why_not(door: Door, security: Any, **given: Any) -> dict[str, Any]:
+    """Why the scheduler does not take a node that says this of itself, see `NodeScheduler.why_not`; empty where it does
+    not say."""
+    from distributed.comm.core import connect
+
+    args = security.get_connection_args("worker") if security is not None else {}
+    try:
+        comm: Any = await connect(door.address, timeout=CONNECT_S, **args)  # type: ignore[no-untyped-call]
+        await comm.write({"op": WHY_NOT_OP, **given, "reply": True, "close": True})
+        told = await asyncio.wait_for(comm.read(), CONNECT_S)
+        await comm.close()
+    except (OSError, TimeoutError):
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 async def _alert(door: Door, context: ssl.SSLContext) -> str:

@@ -12,7 +12,7 @@ from distributed.comm.core import CommClosedError
 
 from strata.errors import SafetyRefusal, UsageError
 from strata.fleet import doors, secured
-from strata.fleet.settings import TTL_S
+from strata.fleet.settings import TTL_S, WHY_NOT_OP
 from strata.model.nodes import NODE_NAME
 
 _PER_S = 150
@@ -41,6 +41,7 @@ class NodeScheduler(Scheduler):
         # Dask looks as often as the time itself is long, and so finds a lost one after twice that.
         self.periodic_callbacks["worker-ttl"].callback_time = _LOOK_EVERY_S * 1000
         self._looked = self._stood = time.monotonic()
+        self.handlers[WHY_NOT_OP] = self.why_not
 
     async def handle_comm(self, comm: Any) -> None:  # type: ignore[override]
         """As Dask's. The list may have come between the certificate that was shown and the first word."""
@@ -71,6 +72,11 @@ class NodeScheduler(Scheduler):
             await super().add_worker(comm, **given)
             return
         await comm.write({"status": "error", "message": f"refused: {why}", "time": time.time()})
+
+    def why_not(self, comm: Any, **given: Any) -> dict[str, Any]:
+        """For a node that was not taken: Dask has the reason as text alone in the error that it raises there."""
+        why = self._problem(comm, given)
+        return {"refused": why, "taken": why is None and given["name"] in self.aliases}
 
     async def check_worker_ttl(self) -> None:
         """Removes nodes that were silent for `lost_after_s`. Dask's own waits for ten heartbeats.

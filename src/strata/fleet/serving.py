@@ -9,7 +9,7 @@ import shutil
 import signal
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,11 +84,13 @@ def join(joining: Joining, ready: Callable[[str], None]) -> int:
         from strata.fleet.worker import NodeWorker
 
         host = await _greeted(door, security, joining.wait_s)
-        worker = NodeWorker(door.address, host, duties, _about(joining), str(scratch), security)
+        about = _about(joining)
+        worker = NodeWorker(door.address, host, duties, about, str(scratch), security)
         try:
             await worker
         except (ValueError, RuntimeError) as e:
-            raise _not_taken(joining, e) from e
+            given = {"name": joining.name, "address": worker.contact_address, "extra": {"strata": about}}
+            raise _not_taken(joining, await calling.why_not(door, security, **given), e) from e
         ready(worker.address)
         return worker, lambda: worker.close(timeout=_CLOSE_S, reason="signal")
 
@@ -122,20 +124,19 @@ async def _greeted(door: Door, security: Any, wait_s: float) -> str:
             await asyncio.sleep(0.2)
 
 
-def _not_taken(joining: Joining, error: BaseException) -> RunFailed:
-    """The scheduler's own words are in the chain of what Dask raises."""
-    said, seen = [], error
-    while seen is not None:
-        said.append(str(seen))
-        seen = seen.__cause__ or seen.__context__  # type: ignore[assignment]
-    text = " ".join(said)
-    if "name taken" in text:
+def _not_taken(joining: Joining, told: Mapping[str, Any], error: BaseException) -> RunFailed:
+    """``told``: what the scheduler says of it; where that is nothing, the words are those of what Dask raised."""
+    if told.get("taken") is True:
         why, hint = "a node of that name has joined already", "give another --name, or end that node first"
-    elif "refused: " in text:
-        why = text.partition("refused: ")[2].partition("'")[0][:300]
+    elif told.get("refused"):
+        why = str(told["refused"])[:300]
         hint = "give the --name of the certificate, or its own certificate: --trust"
     else:
-        why, hint = text[:300], f"look at the nodes: strata node list {joining.door.address}"
+        said, seen = [], error
+        while seen is not None:
+            said.append(str(seen))
+            seen = seen.__cause__ or seen.__context__  # type: ignore[assignment]
+        why, hint = " ".join(said)[:300], f"look at the nodes: strata node list {joining.door.address}"
     return RunFailed("cannot join as node", joining.name, why, hint)
 
 

@@ -15,6 +15,8 @@ from strata.errors import RunFailed
 TTL_S = 10.0
 """A node that sent no heartbeat for so long is lost."""
 CONNECT_S = 5.0
+WHY_NOT_OP = "strata-why-not"
+"""What a node asks a scheduler that did not take it."""
 
 _SETTINGS: dict[str, Any] = {
     # A call is carried out once or not at all.

@@ -41,6 +41,15 @@ def within(netns: str | None, call: Callable[[], T]) -> T:
         return thread.submit(inside).result()
 
 
+def closed(netns: str | None) -> bool:
+    """Whether the namespace cannot be entered from here; None is this process's own, which it is in."""
+    try:
+        within(netns, lambda: None)
+    except UsageError:
+        return True
+    return False
+
+
 def may_be(netns: str) -> bool:
     """Whether something at that path can stand for a namespace: a file of the kernel's, or one that is not there yet.
 

@@ -122,10 +122,11 @@ def _check_space(path: Path, parent: int, needed: int) -> None:
         )
 
 
-def _refuse(path: Path, problems: list[str]) -> SafetyRefusal:
+def _refuse(path: Path, problems: list[str], *, command: bool = False) -> SafetyRefusal:
+    """``command``: one of the problems names a command that ends it."""
     hint = "give a path that does not exist: Strata creates a file there and removes it at the end"
     why = problems[0] if len(problems) == 1 else f"{len(problems)} reasons"
-    if len(problems) == 1 and "touch -d" in problems[0]:
+    if len(problems) == 1 and command:
         hint = "give a path that does not exist, or run that command to allow overwriting all of it"
     return SafetyRefusal("refused to write to", str(path), why, hint, tuple(problems) if len(problems) > 1 else ())
 
@@ -179,29 +180,31 @@ def check_own_fd(path: Path, fd: int) -> None:
     if not found.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
         problems.append("it is marked read-only")
     problems += file_users(found, Sys())
-    problems += _mark_problems(path, fd, found)
+    of_mark, command = _mark_problems(path, fd, found)
+    problems += of_mark
     if problems:
-        raise _refuse(path, problems)
+        raise _refuse(path, problems, command=command)
 
 
-def _mark_problems(path: Path, fd: int, found: os.stat_result) -> list[str]:
+def _mark_problems(path: Path, fd: int, found: os.stat_result) -> tuple[list[str], bool]:
+    """And whether one of them names a command that ends it."""
     # The descriptor may be write-only or O_DIRECT: the mark is read through one of our own.
     reader = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
     try:
         mark = read_mark_fd(reader)
         if mark is None:
-            return ["it exists and does not carry Strata's mark"]
+            return ["it exists and does not carry Strata's mark"], False
         problems = []
         if mark.size != found.st_size:
             problems.append(f"its mark is for {mark.size} bytes, but it has {found.st_size}: it was changed")
         if signed := signatures.find_fd(reader, found.st_size):
             problems.append(f"after the mark it holds {', '.join(signed)}: something else uses the file")
-        if found.st_mtime_ns != mark.date_ns and registry.entry_of(mark.uuid) is None:
+        if later := found.st_mtime_ns != mark.date_ns and registry.entry_of(mark.uuid) is None:
             then = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(found.st_mtime))
             again = f"touch -d @{mark.date_ns // units.NS_PER_S} {shlex.quote(str(path))}"
             problems.append(f"it was written to after Strata wrote it ({then}); if its data is not needed: {again}")
-        return problems
+        return problems, later
     except OSError as e:
-        return [f"its mark cannot be read ({(e.strerror or str(e)).lower()})"]
+        return [f"its mark cannot be read ({(e.strerror or str(e)).lower()})"], False
     finally:
         os.close(reader)

@@ -87,7 +87,9 @@ class Finding(Value):
 
     ``effect`` is the IOPS ratio layer ÷ below of the cell named in ``worst``. ``confidence`` is 0..1. ``rows`` are the
     slow rows it explains; ``left`` those of its layer that it does not. ``lifts``: without it the layer may give as
-    much as what it is compared with; where that is not so, ``next_step`` says what it brings.
+    much as what it is compared with; where that is not so, ``next_step`` says what it brings. ``share`` 0..1 is its
+    part of what the findings that stand cost together (logs of what is left, means over the layer's workloads);
+    ``own_loss`` such a mean by the layer's own figures, where it is lost by itself (0.7: half).
     """
 
     id: str
@@ -106,6 +108,13 @@ class Finding(Value):
     rows: tuple[FindingRow, ...] = ()
     left: tuple[str, ...] = ()
     lifts: bool = True
+    share: float | None = Field(default=None, ge=0, le=1)
+    own_loss: float | None = Field(default=None, ge=0)
+
+    @property
+    def stands(self) -> bool:
+        """No experiment refuted it."""
+        return self.outcome is None or self.outcome.holds is not False
 
 
 class Verdict(Value):

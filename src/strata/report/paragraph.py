@@ -23,7 +23,7 @@ def paragraph(analysis: Analysis, diagnosis: Diagnosis) -> str:
     lost = loss(analysis, diagnosis)
     said = [
         lost,
-        _headline(verdict, named=lost is not None),
+        _headline(verdict, answer.sure(verdict.confidence, own, diagnosis), named=lost is not None),
         _it(_sentence(verdict.explanation, end="."), verdict.layer if lost else None, "It"),
         _tried(own),
         _others(diagnosis),
@@ -35,9 +35,9 @@ def paragraph(analysis: Analysis, diagnosis: Diagnosis) -> str:
     return " ".join(s for s in said if s)
 
 
-def _headline(verdict: Verdict, *, named: bool) -> str:
+def _headline(verdict: Verdict, sure: str, *, named: bool) -> str:
     """Without the layer where the sentence before has named it."""
-    sure = f"(confidence {verdict.confidence:.2f})"
+    sure = f"({sure})"
     if not named:
         return f"{answer.line(verdict).replace(MIDDLE, WORDS)} {sure}."
     if verdict.kind is VerdictKind.INCONCLUSIVE:
@@ -63,7 +63,7 @@ def _others(diagnosis: Diagnosis) -> str | None:
     layer = diagnosis.verdict.layer
     names = ((f, f.title if f.layer == layer or f.layer in f.title else f"{f.layer}, {f.title}")
              for f in answer.further(diagnosis))  # fmt: skip
-    found = [f"{name} (confidence {f.confidence:.2f})" for f, name in names]
+    found = [f"{name} ({answer.sure(f.confidence, f, diagnosis)})" for f, name in names]
     return f"Also found: {'; '.join(found)}." if found else None
 
 
@@ -99,14 +99,22 @@ def loss(analysis: Analysis, diagnosis: Diagnosis) -> str | None:
 
 
 def gain(analysis: Analysis, diagnosis: Diagnosis) -> str | None:
-    """What the remedy can bring at most, in the row that it helps most: what the layer below gives, of the loss the
-    part that the finding accounts for. None where the cause is not known, or its remedy does not lead there."""
-    own = answer.own(diagnosis)
+    """What the remedy should bring. None where the cause is not known.
+
+    Of what the layer below gives: the row that it helps most, of the loss the part that the finding accounts for. Of
+    what the layer loses by itself, and of a medium: what it gives where it is as its specification or an earlier run
+    has it; else by its own figures; else it is said that nothing is known to compare it with.
+    """
+    own, verdict = answer.own(diagnosis), diagnosis.verdict
+    if own is None or verdict.cause is Cause.UNEXPLAINED:
+        return None
+    if verdict.kind is VerdictKind.MEDIUM:
+        return _as_promised(analysis, own)
+    if verdict.kind is not VerdictKind.LAYER:
+        return None
     worst = _worst(analysis, own)
-    if diagnosis.verdict.kind is not VerdictKind.LAYER or diagnosis.verdict.cause is Cause.UNEXPLAINED:
-        return None
-    if own is None or worst is None or not own.lifts:
-        return None
+    if worst is None or not own.lifts:
+        return _as_promised(analysis, own)
     held = {_cell(c): c for c in analysis.comparisons}
     parts = [(held[row.cell], row.share) for row in own.rows if row.cell in held] or [(worst, 1.0)]
     logs = [(-share * math.log(c.iops.value), c) for c, share in parts if c.iops.value > 0]
@@ -116,6 +124,36 @@ def gain(analysis: Analysis, diagnosis: Diagnosis) -> str | None:
         return None
     times = units.significant(math.exp(most), 2)
     return f"Without this limit, {cell.workload.label} gives at most {times} times the IOPS."
+
+
+def _as_promised(analysis: Analysis, own: Finding) -> str:
+    """``With the IOPS in its specification it gives 2.1 times as much (2.0–2.2) at random read · 4 KiB.``"""
+    known = _references(analysis, own.layer, own)
+    if not known:
+        if own.own_loss:
+            times = units.significant(math.exp(own.own_loss), 2)
+            return (
+                f"Without this limit, {own.layer} gives about {times} times the IOPS by its own figures, as a mean "
+                "over its workloads; no specification and no earlier run gives an interval."
+            )
+        return (
+            f"What mending {own.layer} gains is not known: there is no specification (expect) and no earlier run to "
+            "compare it with."
+        )
+    worst = min(known, key=lambda r: r.ratio.value)
+    ratio = worst.ratio
+    by = _by(worst)
+    if ratio.low is not None and ratio.low >= 1:
+        return f"Mending has nothing to gain: {_given(analysis, worst, ratio, f'of {by}')}."
+    times = units.significant(1 / ratio.value, 2)
+    return f"With {by} it gives {times} times as much{_inverse(ratio)} at {_label(analysis, worst)}."
+
+
+def _inverse(ratio: Estimate) -> str:
+    if ratio.low is None or ratio.high is None or ratio.low <= 0:
+        return ""
+    low, high = (str(units.significant(1 / end, 2)) for end in (ratio.high, ratio.low))
+    return f" ({units.span(low, high)})" if low != high else ""
 
 
 def _worst(analysis: Analysis, finding: Finding | None) -> Comparison | None:
@@ -132,23 +170,33 @@ def _cell(of: Comparison) -> str:
 def _promised(analysis: Analysis, layer: str | None, finding: Finding | None) -> str | None:
     """The same, of what the layer should give: of the rows that the finding explains where one of them is known."""
     known = [r for r in analysis.references if r.layer == layer]
-    rows = {row.cell for row in finding.rows} if finding is not None else set()
-    mine = [r for r in known if r.name in rows] or known
-    if not mine:
+    if not known:
         return None
-    worst = min(mine, key=lambda r: r.ratio.value)
+    worst = min(_references(analysis, layer, finding), key=lambda r: r.ratio.value)
     alike = [r for r in known if r.source is worst.source]
     slow = sum(r.slower for r in alike)
-    specified = worst.source is ReferenceSource.SPECIFICATION
-    of = "of the IOPS in its specification" if specified else f"of its IOPS in {worst.of}"
-    told = _given(analysis, worst, worst.ratio, of)
+    told = _given(analysis, worst, worst.ratio, f"of {_by(worst)}")
     return f"{told}, and is slow in {slow} of {figures.plural(len(alike), 'workload')}."
 
 
-def _given(analysis: Analysis, at: Comparison | Reference, ratio: Estimate, of: str) -> str:
+def _references(analysis: Analysis, layer: str | None, finding: Finding | None) -> list[Reference]:
+    """What the layer should give: of the rows that the finding explains where one of them is known."""
+    known = [r for r in analysis.references if r.layer == layer]
+    rows = {row.cell for row in finding.rows} if finding is not None else set()
+    return [r for r in known if r.name in rows] or known
+
+
+def _by(of: Reference) -> str:
+    return "the IOPS in its specification" if of.source is ReferenceSource.SPECIFICATION else f"its IOPS in {of.of}"
+
+
+def _label(analysis: Analysis, at: Comparison | Reference) -> str:
     cell = analysis.summary(at.layer, at.workload_key)
-    where = cell.workload.label if cell is not None else at.workload_key
-    return f"{at.layer} gives {figures.percent(ratio.value)} {of}{_span(ratio)} at {where}"
+    return cell.workload.label if cell is not None else at.workload_key
+
+
+def _given(analysis: Analysis, at: Comparison | Reference, ratio: Estimate, of: str) -> str:
+    return f"{at.layer} gives {figures.percent(ratio.value)} {of}{_span(ratio)} at {_label(analysis, at)}"
 
 
 def _span(ratio: Estimate) -> str:

@@ -233,9 +233,8 @@ def _verdict(report: Report, width: int, paint: Paint) -> list[str]:
         first, *rest = field("Do first:", told, width)
         out += [first.replace("Do first:", paint("Do first:", "bold"), 1), *rest]
     for finding in answer.further(diagnosis):
-        out += field(
-            "Also:", f"{answer.of_layer(finding.layer, finding.title)} (confidence {finding.confidence:.2f})", width
-        )
+        sure = answer.sure(finding.confidence, finding, diagnosis)
+        out += field("Also:", f"{answer.of_layer(finding.layer, finding.title)} ({sure})", width)
     return out
 
 

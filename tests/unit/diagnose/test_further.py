@@ -10,11 +10,12 @@ import pytest
 from strata.diagnose import diagnose
 from strata.diagnose.further import worth_saying
 from strata.diagnose.layers import NamedFinding
+from strata.diagnose.losses import with_shares
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.analysis import Analysis
 from strata.model.finding import Cause, RuledOut
 
-from .known import SCENES
+from .known import SCENES, TWO
 
 
 def pair() -> tuple[Analysis, NamedFinding, NamedFinding]:
@@ -108,3 +109,23 @@ def test_rows_of_a_finding_that_is_not_told_are_not_explained_and_take_confidenc
     assert worth_saying(busy(analysis, 0.3), [first, elsewhere]) == (first,)
     the_same = replace(unsure, keys=first.keys)
     assert worth_saying(busy(analysis, 0.3), [first, the_same]) == (first,)
+
+
+def test_a_finding_keeps_its_share_of_what_is_lost() -> None:
+    two = TWO["far-and-slow-wire"]
+    found = diagnose(two.stack, two.analysis(seed=3, sd=0.02)).findings
+    assert len(found) >= 2
+    shares = [f.share or 0.0 for f in found]
+    assert all(share > 0 for share in shares)
+    assert sum(shares) == pytest.approx(1, abs=0.002)
+
+
+def test_what_costs_nothing_has_no_share() -> None:
+    _, first, second = pair()
+    wrong = replace(
+        second, finding=second.finding.model_copy(update={"id": "wrong", "cause": Cause.WRONG_FILE, "share": None})
+    )
+    assert [f.share for f in with_shares([first, wrong], [first.finding, wrong.finding])] == [1.0, None]
+    beside = replace(second, finding=second.finding.model_copy(update={"id": "beside"}), own_loss=1.0)
+    told = with_shares([first, beside], [first.finding, beside.finding])
+    assert [(f.share, f.own_loss) for f in told] == [(0.667, None), (0.333, 1.0)]

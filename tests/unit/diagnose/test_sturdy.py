@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 
 from strata.diagnose import diagnose
+from strata.diagnose.case import Case
+from strata.diagnose.layers import findings
 from strata.diagnose.models import solve_profile
-from strata.diagnose.registry import rules
+from strata.diagnose.page import causes_page
+from strata.diagnose.registry import rules, trials
 from strata.model.analysis import Analysis
 from strata.model.finding import Cause, VerdictKind
 from strata.model.stack import Layer, Stack
 from strata.model.workload import Sync
 
-from .known import SCENES
+from .known import SCENES, TWO
 from .queueing import Path, run
 from .scenes import DEFAULT, demo_stack, simulate, workload
 
@@ -103,6 +106,31 @@ def test_every_layer_cause_has_its_rule_and_each_rule_says_what_rules_it_out() -
     headings = ("What it claims", "Evidence it needs", "What rules it out", "What to do next", "How sure", "Source")
     for rule in rules():
         assert all(h in rule.page for h in headings), rule.cause
+
+
+def test_every_causes_page_says_which_experiment_tells_it_and_what_its_remedies_gain() -> None:
+    each = causes_page().partition("## Each cause")[2].partition("## The experiments")[0].split("\n### `")[1:]
+    assert len(each) == len(rules())
+    for page in each:
+        assert all(page.count(f"**{part}.** ") == 1 for part in ("Experiment", "What it gains")), page[:40]
+    each = [" ".join(page.split()) for page in each]
+    by = {page.partition("`")[0]: page for page in each}
+    assert "[`two-threads`](#two-threads) (two threads on the layer below)" in by["reordering"]
+    assert "**What it gains.** No speed" in by["wrong-file"]
+    assert "an earlier run, with its interval" in by["medium"] and "the layer below" not in by["medium"][-200:]
+
+
+@pytest.mark.parametrize("name", [*SCENES, *TWO])
+def test_an_experiment_is_proposed_for_a_cause_that_it_says_it_tells(name: str) -> None:
+    scene = {**SCENES, **TWO}[name]
+    case = Case(scene.stack, scene.analysis(seed=1, sd=0.03))
+    for found in findings(case):
+        if not found.standing:
+            continue
+        for kind in trials():
+            made = kind.propose(case, found.standing)
+            asked = {p.cause for p in made.predictions if not p.rival} if made is not None else set()
+            assert made is None or any(kind.tells(r) for r in rules() if r.cause.value in asked), (kind.key, asked)
 
 
 @pytest.mark.parametrize("name", ["slow-wire", "far-wire", "capped-target"])

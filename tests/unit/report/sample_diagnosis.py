@@ -128,8 +128,9 @@ def two_at_once(share: str = "share") -> Diagnosis:
         ruled_out=(RuledOut(cause=Cause.PER_REQUEST_COST, because="88.0 µs of the 94.0 µs are the wire's round trip"),),
         next_step="Ask for more at a time (depth, larger blocks, read-ahead), or shorten the path.",
         rows=(FindingRow(cell=f"{share}/randread-4KiB-qd1", measured=5103, low=4700, high=5400, share=0.88),),
+        share=0.27,
     )
-    return told.model_copy(update={"findings": (first.model_copy(update={"left": ()}), also)})
+    return told.model_copy(update={"findings": (first.model_copy(update={"left": (), "share": 0.73}), also)})
 
 
 def inconclusive(share: str = "share") -> Diagnosis:

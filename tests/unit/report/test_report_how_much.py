@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sample_cells import estimate
-from sample_diagnosis import wire_limits
+from sample_diagnosis import two_at_once, wire_limits
 from sample_report import build
 
 from strata.diagnose.opinion import Opinion, ruled_out
@@ -80,11 +80,69 @@ def test_the_gain_is_of_what_the_finding_explains_and_never_of_what_is_not_known
     half = said({"rows": (row.model_copy(update={"share": 0.5}),)})
     assert "at most 2.2 times" in (gain(analysis, half) or "")
     assert gain(analysis, said({"rows": (row.model_copy(update={"share": 0.0}),)})) is None
-    assert gain(analysis, said({"lifts": False})) is None
+    assert "at most" not in (gain(analysis, said({"lifts": False})) or "")
     unknown = {"cause": Cause.UNEXPLAINED}
     assert gain(analysis, said(unknown, **unknown)) is None
     assert gain(analysis, said({}, kind=VerdictKind.INCONCLUSIVE)) is None
     assert paragraph(analysis, told).count("at most") == 1
+
+
+ALIKE: dict[str, Any] = {"kind": VerdictKind.MEDIUM, "layer": "disk", "cause": Cause.MEDIUM}
+
+
+@pytest.mark.parametrize("verdict", [ALIKE, {"layer": "disk", "cause": Cause.SLOW_MEDIUM}])
+@pytest.mark.parametrize(
+    ("source", "of", "words"),
+    [
+        (ReferenceSource.SPECIFICATION, "expect.iops", "the IOPS in its specification"),
+        (ReferenceSource.BASELINE, "run 20261120-1", "its IOPS in run 20261120-1"),
+    ],
+)
+def test_what_mending_a_medium_gains_is_told_from_its_reference(
+    verdict: dict[str, Any], source: ReferenceSource, of: str, words: str
+) -> None:
+    about = said({**DISK, "cause": verdict["cause"]}, **verdict)
+    told = gain(of_the_disk(source, of, 0.97, 0.48), about)
+    assert told == f"With {words} it gives 2.1 times as much (2.0–2.2) at random read · 4 KiB · depth 1."
+    fine = gain(of_the_disk(source, of, 1.2, 1.3), about)
+    assert fine is not None
+    assert fine.startswith(f"Mending has nothing to gain: disk gives 120 % of {words} (115–125 %) at ")
+
+
+def test_what_a_layer_loses_by_itself_is_gained_where_it_is_as_its_reference_has_it() -> None:
+    """Without the layer below it is there, too: what that gives is no measure of the gain."""
+    own = {**DISK, "worst": "share/read-128KiB-qd8", "lifts": False}
+    about = said(own, layer="disk", cause=Cause.SLOW_MEDIUM)
+    told = gain(of_the_disk(ReferenceSource.SPECIFICATION, "expect.iops", 0.48), about)
+    assert (told or "").startswith("With the IOPS in its specification it gives 2.1 times as much")
+
+
+def test_without_a_reference_it_is_said_what_is_not_known() -> None:
+    told = gain(build().analysis, said({**DISK, "cause": Cause.MEDIUM}, **ALIKE))
+    assert told == (
+        "What mending disk gains is not known: "
+        "there is no specification (expect) and no earlier run to compare it with."
+    )
+    stalls = {**DISK, "own_loss": 0.693, "cause": Cause.STALLS}
+    by_itself = gain(build().analysis, said(stalls, layer="disk", cause=Cause.STALLS))
+    assert (by_itself or "").startswith("Without this limit, disk gives about 2.0 times the IOPS by its own figures")
+    assert (by_itself or "").endswith("no specification and no earlier run gives an interval.")
+
+
+def test_two_at_once_are_both_named_the_larger_first_with_their_shares() -> None:
+    told = two_at_once()
+    text = paragraph(build().analysis, told)
+    assert "(73 % of the loss, confidence 0.96)" in text
+    assert "Also found: each request waits 88.0 µs for the wire (27 % of the loss, confidence 0.81)." in text
+    small, third = told.findings[1], {"id": "3", "cause": Cause.STALLS, "title": "share stalls", "share": 0.3}
+    more = told.model_copy(update={"findings": (*told.findings, small.model_copy(update=third))})
+    assert [f.share for f in answer.further(more)] == [0.3, 0.27]
+    refuted = small.outcome or told.findings[0].outcome
+    assert refuted is not None
+    fell = small.model_copy(update={"outcome": refuted.model_copy(update={"holds": False})})
+    assert answer.further(told.model_copy(update={"findings": (told.findings[0], fell)})) == ()
+    alone = said({"share": 1.0})
+    assert "of the loss" not in paragraph(build().analysis, alone)
 
 
 def test_what_was_ruled_out_comes_the_nearest_first() -> None:

@@ -39,6 +39,7 @@ from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.CACHE_FLATTERS
 PRECEDENCE = 17
+SIDES = ("figures",)
 FASTER, MOST_OF, MOST_HITS = 1.5, 0.5, 0.6
 NEXT_STEP = "Measure a file several times as large as the cache (--size), or read it back cold; then judge the medium."
 

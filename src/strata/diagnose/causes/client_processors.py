@@ -10,7 +10,7 @@ Evidence it needs
 What rules it out
     A load generator that hardly waits; servers that wait longer; the same waits below.
 What to do next
-    Fewer neighbours on the client, more cores, a higher quota; larger requests cost it less.
+    Larger requests cost it less; then fewer neighbours on the client, a higher quota, more cores.
 How sure
     By the part of the loss that the waits explain.
 Example

@@ -12,7 +12,7 @@ Evidence it needs
 What rules it out
     Headroom: less than 80 % of the ceiling.
 What to do next
-    More threads, more requests per submit, a release build, a machine with more cores, a larger quota.
+    A release build, more requests per submit, more threads, a larger quota, a machine with more cores.
 How sure
     By how close the figures are to the ceiling.
 Example
@@ -36,7 +36,7 @@ from strata.model.finding import Cause, Evidence
 from strata.model.resources import Quota
 
 CAUSE = Cause.GENERATOR
-SIDES = ("full", "path")
+SIDES = ("full", "path", "figures")
 HELD_BACK = 0.5
 
 

@@ -37,6 +37,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.HOLES
 PRECEDENCE = 6
+SIDES = ("figures",)
 LEAST_MISSING, ALIKE, LEAST_CELLS = 0.03, 0.08, 2
 
 

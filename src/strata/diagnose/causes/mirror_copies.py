@@ -11,7 +11,7 @@ Evidence it needs
 What rules it out
     Writes that cross no more wires than reads; a card that sends the copies and is not saturated.
 What to do next
-    A faster card or a second one for the copies; then fewer copies, or parity instead of them.
+    Fewer copies, or parity instead of them, where the data allows it; then a second or a faster card for the copies.
 How sure
     By the share of the writes in which the card is saturated. The lowest layer that shows it is blamed.
 Example

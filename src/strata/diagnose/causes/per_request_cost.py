@@ -12,7 +12,7 @@ What rules it out
     A round trip of the same length; busy CPUs; a time that grows with the block size. Beside a limit of bytes or
     requests it has only the workloads from which it takes the larger part.
 What to do next
-    More service threads or queues, or larger requests.
+    Larger requests, or more service threads or queues.
 How sure
     By the part of the loss that is explained, and by how much better it fits than the other shapes.
 Example
@@ -38,7 +38,7 @@ from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.PER_REQUEST_COST
 PRECEDENCE = 80
-SIDES = ("far",)
+SIDES = ("far", "wait")
 
 
 def judge_pair(pair: Pair) -> Opinion:

@@ -16,7 +16,7 @@ What rules it out
     outstanding. The same cells below that keep them as busy without being slow. One common rate of bytes over very
     different block sizes. CPUs that are busy in every cell say nothing either way: someone else may use them.
 What to do next
-    Larger requests, more cores, less copying (a local socket, zero copy), or another machine for the server.
+    Larger requests, less copying (a local socket, zero copy), more cores, or another machine for the server.
 How sure
     By the share of the loss in saturated cells, and by how busy the CPUs are. The remote end's CPUs are
     seen only when it is this machine.

@@ -14,9 +14,9 @@ Evidence it needs
 What rules it out
     Flushes whose time grows with the bytes before them (then a write cache drains); fast flushes; none.
 What to do next
-    A medium or controller whose cache survives a power loss, a device of its own for the log, fewer commits at once
-    (group commit); a separate journal device for a file system whose server commits every write. Only where the cache
-    survives a power loss, let the device report that: it then flushes nothing.
+    Fewer commits, each of several writes (group commit). Only where the cache survives a power loss, let the device
+    report that: it then flushes nothing. A device of its own for the log; a separate journal device for a file system
+    whose server commits every write. A medium or controller whose cache survives a power loss.
 How sure
     By the flush's share of a write, and by the experiment without it.
 Example

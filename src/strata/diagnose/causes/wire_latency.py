@@ -46,7 +46,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.WIRE_LATENCY
 PRECEDENCE = 45
-SIDES = ("path",)
+SIDES = ("path", "wait")
 LEAST_SHARE, QUIET_WIRE = 0.5, 2.0
 FIRST_WINDOW = 10 * 1448
 """Bytes under way in the first round trip of a connection that was idle (RFC 6928); each further trip doubles them."""

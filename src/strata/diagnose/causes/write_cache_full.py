@@ -15,7 +15,7 @@ What rules it out
     Reads that move no more bytes (then it is a cap, or the medium); a flush that takes the same time for all sizes or
     for all that share it; a drop to more than half in a single round.
 What to do next
-    Size the cache for the burst, or pace the writes at the drain rate; for a figure of the medium, write until the
+    Pace the writes at the drain rate, or size the cache for the burst; for a figure of the medium, write until the
     rate is steady (``--precondition``).
 How sure
     By the depth of the cliff, or by how alike the bytes per second are; from the drain alone it is only suggested.

@@ -37,6 +37,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.WRONG_FILE
 PRECEDENCE = 5
+SIDES = ("figures",)
 NOTHING, REACHED = 0.05, 0.5
 
 

@@ -25,6 +25,8 @@ from strata.model.cause import Cause
 from strata.model.endpoint import EndpointKind
 from strata.model.experiment import Experiment, Metric, Prediction
 
+ABOUT = frozenset({Cause.STALLS, Cause.SLOW_PHASES, Cause.WRITE_CACHE_FULL})
+
 Made = tuple[CellSummary, tuple[Prediction, ...]]
 
 RUNTIME_S, SECONDS = 5.0, 22.0

@@ -19,6 +19,8 @@ from strata.model.cause import Cause
 from strata.model.experiment import Condition, Experiment, Prediction
 from strata.model.stack import Stack
 
+SIDES = ("path", "far")
+
 GONE = 1.4
 """Times the IOPS at least, where the far end was what limits."""
 

@@ -16,6 +16,8 @@ from strata.diagnose.opinion import Opinion
 from strata.diagnose.variants import LEAST_BLOCK, MOST_BLOCK, WORDS, Variant, best, explained, reshape
 from strata.model.experiment import Experiment
 
+SIDES = ("full", "wait")
+
 FACTORS = (0.25, 4.0, 0.5, 2.0)
 
 

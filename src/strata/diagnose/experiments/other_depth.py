@@ -17,6 +17,8 @@ from strata.diagnose.variants import MOST_DEPTH, WORDS, Variant, best, explained
 from strata.model.experiment import Experiment
 from strata.model.workload import ClosedLoop
 
+SIDES = ("full", "wait")
+
 FACTORS = (2.0, 0.5)
 
 

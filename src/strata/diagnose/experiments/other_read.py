@@ -25,7 +25,7 @@ from strata.model.cause import Cause
 from strata.model.experiment import Experiment, Metric, Prediction
 from strata.model.workload import Workload
 
-FAMILY = (Cause.SLOW_MEDIUM, Cause.LIMITED_QUEUE, Cause.IOPS_CAP, Cause.BANDWIDTH_CAP)
+ABOUT = frozenset({Cause.SLOW_MEDIUM, Cause.LIMITED_QUEUE, Cause.IOPS_CAP, Cause.BANDWIDTH_CAP})
 BLOCKS, DEPTHS = (4.0, 16.0, 64.0), (0.25, 4.0)
 
 
@@ -35,7 +35,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     Of those that the figures refuted already the next best predicts too: an experiment that it would have passed as
     well tells nothing.
     """
-    mine = [o for o in standing if o.cause in FAMILY]
+    mine = [o for o in standing if o.cause in ABOUT]
     own = own_limits.of(case, mine[0].layer) if mine else None
     if own is None:
         return None

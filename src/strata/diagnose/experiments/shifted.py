@@ -18,6 +18,8 @@ from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.experiment import Experiment
 
+ABOUT = frozenset({Cause.MISALIGNED})
+
 LEAST, MOST = 0.2, 20.0
 """Times the IOPS: what a shift may cost where it was aligned before, and what it may gain where it was not."""
 
@@ -26,7 +28,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     """At the lowest layer, where a beginning lies off a boundary."""
     station = case.stations[0] if case.stations else None
     fact = misaligned.shift_of(case)
-    if station is None or fact is None or not any(o.cause is Cause.MISALIGNED for o in standing):
+    if station is None or fact is None or not any(o.cause in ABOUT for o in standing):
         return None
     cell, shift = _deepest_read(station), fact[1]
     if cell is None or shift >= cell.workload.bs or cell.workload.misalign:

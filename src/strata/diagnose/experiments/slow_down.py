@@ -22,6 +22,8 @@ from strata.model.cause import Cause
 from strata.model.endpoint import EndpointKind
 from strata.model.experiment import Condition, Experiment
 
+SIDES = ("full", "wait")
+
 ADDED = 0.5
 """Of the time of a request."""
 FOLLOWS, STAYS = (0.55, 0.8), (0.87, 1.15)
@@ -29,7 +31,7 @@ DEPTH = (4, 12)
 """A few at once: more would queue at the server's own threads, and of one alone nothing is hidden."""
 HIDDEN = 2.0
 """Times the time of a request by itself that one takes in a queue, at least, so that the rest hides what is added."""
-UNKNOWN = frozenset({Cause.MEDIUM, Cause.LIMITED_QUEUE, Cause.SINGLE_THREAD})
+UNTOLD = frozenset({Cause.MEDIUM, Cause.LIMITED_QUEUE, Cause.SINGLE_THREAD})
 """They may be what is slowed, or lie behind it."""
 
 
@@ -43,7 +45,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     for opinion in standing:
         if opinion.model is not None and opinion.model.shape is LimitKind.DELAY:
             said[opinion.cause] = FOLLOWS
-        elif opinion.cause in on(CauseSide.FULL) - UNKNOWN and cell.workload.key in opinion.cells:
+        elif opinion.cause in on(CauseSide.FULL) - UNTOLD and cell.workload.key in opinion.cells:
             said[opinion.cause] = STAYS
     return asked(
         cell,

@@ -22,6 +22,8 @@ from strata.model.endpoint import EndpointKind
 from strata.model.experiment import Experiment
 from strata.model.workload import ClosedLoop, Workload
 
+ABOUT = frozenset({Cause.REORDERING})
+
 LEAST_PART, MOST_PART = 0.3, 3.0
 """Of the loss that reordering has to explain: what two threads of ours bring about, which deal less or more unevenly
 than the layer's own dispatchers. At most all order is lost: a stream that relays had slowed to 0.65 fell to 0.17 by two
@@ -31,7 +33,7 @@ SAME = (0.8, 1.3)
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     """Where reordering stands, on the nearest layer below that may be driven in the workload's direction."""
-    if not any(o.cause is Cause.REORDERING for o in standing):
+    if not any(o.cause in ABOUT for o in standing):
         return None
     for pair in case.pairs:
         found = [(extra, p) for p in pair.view.affected if (extra := reordering.excess(pair, p)) is not None]

@@ -18,10 +18,12 @@ from strata.model.endpoint import EndpointKind
 from strata.model.experiment import Experiment, Metric, Prediction
 from strata.model.workload import Sync
 
+ABOUT = frozenset({Cause.SLOW_FLUSH})
+
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     """Where slow flushes stand, in the cell with the fewest outstanding. A raw device is never written to."""
-    mine = next((o for o in standing if o.cause is Cause.SLOW_FLUSH), None)
+    mine = next((o for o in standing if o.cause in ABOUT), None)
     if mine is None:
         return None
     # At the layer that is blamed; of a raw device at the lowest above it, whose writes wait for the same flushes.
