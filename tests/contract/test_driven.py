@@ -253,7 +253,7 @@ def test_the_nodes_of_a_stack_are_surveyed_and_compared(tmp_path: Path, nodes: R
 
 def test_a_diagnosis_says_before_its_verdict_in_what_its_nodes_differ(tmp_path: Path, data: Path, share: str) -> None:
     with cluster(tmp_path, ["n1", "n2"], apart={"n2": ["taskset", "--cpu-list", "0"]}) as own:
-        report = diagnose_path(stack(tmp_path, own, data, share), options(tmp_path, "randread"), _quiet)
+        report = diagnose_path(stack(tmp_path, own, data, share), options(tmp_path, "randread"), quiet)
     assert report.run.nodes is not None
     assert [n.name for n in report.run.nodes.nodes] == ["n1", "n2"]
     assert "CPU: usable" in {field.name for field in report.run.nodes.fields}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
@@ -24,6 +25,9 @@ MAGIC = b"SQLite format 3\x00"
 CHECKED_BYTES = 32 * units.MIB
 """Files up to this size are read through and checked on every opening; in larger ones damage shows when it is read."""
 
+TICK_S = 0.02
+"""Times of files are whole ticks of the kernel's clock, at most 10 ms."""
+
 
 def revision_of(path: Path, busy_timeout_s: float) -> str | None:
     """The revision of an existing store, None for an empty file. Leaves it, and its directory, as they are.
@@ -41,16 +45,23 @@ def revision_of(path: Path, busy_timeout_s: float) -> str | None:
                 what, str(path), "it is not a SQLite file; it was not changed",
                 f"give another file with STRATA_STORE, or move it away: mv {path} {path}.damaged",
             )  # fmt: skip
-        if _log(path).exists():
-            return _look(path, "mode=ro", busy_timeout_s)
-        # Without a log nobody is writing, and `immutable` reads without making the log's files for the purpose.
-        try:
-            return _look(path, "immutable=1", busy_timeout_s)
-        except (StoreError, sqlite3.DatabaseError):
-            if _log(path).exists():  # somebody began to write while we looked: look again, and properly
-                return _look(path, "mode=ro", busy_timeout_s)
-            # Or it began and ended meanwhile, and one page was read from before and another from after.
-            return _look(path, "immutable=1", busy_timeout_s)
+        # Without a log nobody is writing, and `immutable` reads without making the log's files for the purpose. Where
+        # somebody began meanwhile, one page may be from before and another from after: then the files are made anyway.
+        written = _written(path)
+        if not _log(path).exists():
+            try:
+                return _look(path, "immutable=1", busy_timeout_s)
+            except (StoreError, sqlite3.DatabaseError):
+                time.sleep(TICK_S)
+                if not _log(path).exists() and _written(path) == written:
+                    raise
+        return _look(path, "mode=ro", busy_timeout_s)
+
+
+def _written(path: Path) -> tuple[int, int, int]:
+    """Changes when the file is written to, a tick of the kernel's clock later at the latest."""
+    at = path.stat()
+    return at.st_ino, at.st_size, at.st_mtime_ns
 
 
 def _log(path: Path) -> Path:

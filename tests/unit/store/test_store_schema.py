@@ -3,6 +3,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from alembic.script import ScriptDirectory
 
 import strata.store
 from strata.errors import StoreError
-from strata.store import open_store, schema
+from strata.store import open_store, others, schema
 from strata.store.migrations.versions import r0001_runs_cells_outcomes as first
 from strata.store.tables import Base
 
@@ -96,6 +97,33 @@ def test_many_processes_may_make_the_store_at_once(tmp_path):
     assert [c.returncode for c in children] == [0] * 3, said
     with open_store(str(path)) as store:
         assert len(store.list_runs(10)) == 3
+
+
+def test_writers_that_come_and_go_during_a_look_make_no_store_look_damaged(tmp_path, monkeypatch):
+    path = tmp_path / "s.db"
+    open_store(str(path)).close()
+
+    def fill(blocks: int) -> None:
+        with closing(sqlite3.connect(path)) as db:
+            db.executescript("DROP TABLE IF EXISTS filled; CREATE TABLE filled (block BLOB)")
+            db.executemany("INSERT INTO filled VALUES (randomblob(6000))", [()] * blocks)
+            db.commit()
+            db.execute("VACUUM")
+
+    looks = []
+
+    def overtaken(connection: sqlite3.Connection) -> set[str]:
+        tables = in_file(connection)
+        looks.append(len(looks))
+        # Begun, committed and brought home between two pages of the look.
+        fill(7 if len(looks) % 2 else 300)
+        return tables
+
+    fill(300)
+    in_file = others.in_file
+    monkeypatch.setattr(others, "in_file", overtaken)
+    assert schema.revision_of(path, 30) == schema.HEAD
+    assert len(looks) == 2
 
 
 def test_a_store_of_a_newer_version_is_left_as_it_is(tmp_path):
