@@ -174,8 +174,10 @@ def in_hand(running: Running, command: subprocess.Popen[str], after: int) -> Non
         end = time.monotonic() + 4
         while time.monotonic() < end:
             found: set[str] = set()
-            with suppress(StoreError):  # the command stands still in the middle of a commit
+            try:
                 found = _unstored(running)
+            except StoreError as e:  # the command stands still in the middle of a commit
+                assert "damaged" not in e.why
             if found:
                 command.kill()
                 command.communicate()
