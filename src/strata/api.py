@@ -317,7 +317,7 @@ def _options(unsaid: Options, given: Mapping[str, Any]) -> Options:
         return Options(**{**dict(unsaid), **given})
     except ValidationError as e:
         problems = tuple(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in e.errors())
-        raise UsageError("cannot measure so:", "", f"{len(problems)} problem(s)", "", problems) from e
+        raise UsageError("invalid options:", "", "", "", problems) from e
 
 
 def _run_of(asked: Document | str) -> str:

@@ -58,7 +58,7 @@ def load_report(run_id: str | None, store_url: str | None, *, cells: bool = True
     with opened(store_url) as store:
         run = store.load_run(run_id) if run_id else store.latest()
         if run is None:
-            raise UsageError("there is no run in the store", "", "", "measure one: strata diagnose PATH")
+            raise UsageError("the store has no runs", "", "", "measure one: strata diagnose PATH")
         outcome = store.outcome(run.id)
         if outcome is None:
             raise InconclusiveError(

@@ -141,8 +141,9 @@ def _folder(name: str) -> Iterator[Path]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as e:
-            holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "another process"
-            raise RunFailed("cannot join as node", name, f"process {holder} is it", "give another --name") from e
+            holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip()
+            why = f"{f'process {holder}' if holder else 'another process'} already runs this node"
+            raise RunFailed("cannot join as node", name, why, "give another --name") from e
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         try:

@@ -270,7 +270,7 @@ class Place:
 
     def _start(self, layer: str, export: str, endpoint: Endpoint) -> Endpoint:
         if self._held is None:
-            why = f"{self.path} is on another node, and Strata serves a file only where it is"
+            why = f"{self.path} is on another node, and Strata can serve a file only from its own node"
             raise UsageError("cannot start the server of layer", layer, why, "name the node that has the file")
         backing = Backing(
             kind="file", path=str(self.path), fd=self._file.fd, read_only=not self.writes, direct=self.direct

@@ -79,7 +79,7 @@ def target(
         Path | None, typer.Option(help="Publish the server-side time of every request on this unix socket.")
     ] = None,
 ) -> None:
-    """Serve a known-good remote end over NBD until interrupted, as the reference for measuring a network."""
+    """Serve a known-good remote end over NBD until interrupted. It is the reference for measuring a network."""
     from strata.app import target as app_target
 
     if sum(x is not None for x in (file, memory, null)) != 1:

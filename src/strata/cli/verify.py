@@ -88,7 +88,8 @@ def verify(
     json: common.JsonFlag = False,
     progress: common.ProgressMode = "auto",
 ) -> int:
-    """Write stamped blocks, read them back, and name what is lost, torn, stale, misdirected, corrupted or foreign.
+    """Write stamped blocks, read them back, and name the faults. Finds lost, torn, stale, misdirected, corrupted and
+    foreign blocks.
 
     With --journal, an interrupted run (kill -9, a dead server, a power loss) can be checked and resumed. Exit code 3
     if a fault was found, 4 if the result is inconclusive.

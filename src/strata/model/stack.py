@@ -304,8 +304,7 @@ class Stack(Value):
             found += [] if (p := _anchor_problem(stack)) is None else [p]
             if not found:
                 return stack
-        why = f"{len(found)} problem{'s' if len(found) > 1 else ''}"
-        raise UsageError("cannot use the stack file", where, why, _GUIDE, tuple(found))
+        raise UsageError("cannot use the stack file", where, "", _GUIDE, tuple(found))
 
 
 def _in_two_keys(layer: Any, order: Sequence[Any]) -> Any:

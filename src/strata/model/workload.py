@@ -171,9 +171,9 @@ class Workload(Value):
         if self.shares and not sum(self.shares):
             found.append("at least one target needs a share above 0")
         if self.deal == "thread" and self.threads < len(self.shares):
-            found.append(f"{self.threads} thread(s) are too few for {len(self.shares)} targets")
-        if self.deal == "client" and self.clients < max(2, len(self.shares)):
-            found.append(f"{self.clients} client(s) are too few for {len(self.shares)} targets")
+            found.append(f"{len(self.shares)} targets need at least {len(self.shares)} threads")
+        if self.deal == "client" and self.clients < (least := max(2, len(self.shares))):
+            found.append(f"deal=client with {units.plural(len(self.shares), 'target')} needs at least {least} clients")
         return found
 
     def _size_problems(self) -> list[str]:

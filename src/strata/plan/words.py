@@ -65,7 +65,7 @@ def dealt(workload: Workload, shares: tuple[int, ...], deal: str) -> Workload:
 
 def _unusable(where: str, problems: list[str]) -> UsageError:
     example = "for example: --rw randread --bs 8k --iodepth 8"
-    return UsageError("cannot use the workload", where, f"{len(problems)} problem(s)", example, tuple(problems))
+    return UsageError("cannot use the workload", where, "", example, tuple(problems))
 
 
 def _said(problem: Mapping[str, Any]) -> str:
@@ -133,7 +133,7 @@ def _limits(had: Mapping[str, Any], problems: list[str]) -> Limits | None:
     if had["limit_iops"] is None and had["limit_bytes"] is None and not pause:
         return None
     if rate is not None:
-        problems.append("limits and think time apply to a closed loop only: leave out rate_iops, or leave them out")
+        problems.append("limits and think time apply to a closed loop only: they cannot be combined with rate_iops")
     return Limits(
         iops=had["limit_iops"], bytes_per_s=had["limit_bytes"], think_ns=pause or 0,
         think_every=had["thinktime_blocks"] or 1,

@@ -59,7 +59,7 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
         "Whether it should give more is not known: there is no specification, and its completions show no pace.",
         PROVE,
         base,
-        ("what the device gives in health: expect.latency and expect.iops in a stack file", *_blind(view)),
+        ("the device's specified performance: expect.latency and expect.iops in a stack file", *_blind(view)),
         what=name,
     )
 
@@ -99,7 +99,7 @@ def _named(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
             "most it gives. Whether a healthy one gives more is not known without a specification or an earlier run.",
             PROVE,
             seen,
-            ("what the device gives in health: expect.latency and expect.iops in a stack file",),
+            ("the device's specified performance: expect.latency and expect.iops in a stack file",),
             what=name,
         )
     stated = spec.service_ns(view.size)
@@ -133,8 +133,8 @@ def _named(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
         0.88 if _all_seen(view) else 0.74,
         share,
         f"{name} is full and gives what it is specified for",
-        f"{name} serves {_many(pace.at_once)}, {units.duration(each)} each, as specified: it gives no more, and it is "
-        "not ill.",
+        f"{name} serves {_many(pace.at_once)}, {units.duration(each)} each, as specified: this is its "
+        "specified maximum.",
         "A faster device, or fewer and larger requests; nothing above it limits.",
         seen,
         what=name,
