@@ -36,10 +36,10 @@ def _stacks() -> Offer:
 
 def _injections(incomplete: str) -> Offer:
     """Causes; behind a colon their severities."""
-    from strata_lab.truth import Severity
+    from strata_lab.truth import InjectionSeverity
 
     cause, colon, _ = incomplete.partition(":")
-    return offer(f"{cause}:{how}" for how in Severity) if colon else offer(shipped.injections())
+    return offer(f"{cause}:{how}" for how in InjectionSeverity) if colon else offer(shipped.injections())
 
 
 def _labs() -> Offer:
@@ -261,7 +261,11 @@ def selftest(
     if listed:
         out("\n".join(trial.what for trial in chosen))
         return 0
-    marks = {labs.Verdict.AS_PROMISED: "ok  ", labs.Verdict.FAILED: "FAIL", labs.Verdict.NOT_TOLD: "busy"}
+    marks = {
+        labs.TrialVerdict.AS_PROMISED: "ok  ",
+        labs.TrialVerdict.FAILED: "FAIL",
+        labs.TrialVerdict.NOT_TOLD: "busy",
+    }
     outcomes = []
     for outcome in labs.selftest(chosen, note):
         outcomes.append(outcome)
@@ -269,7 +273,7 @@ def selftest(
             out(f"{marks[outcome.verdict]} {outcome.seconds:>5.1f} s  {outcome.what}")
             out("\n".join(f"              {line}" for line in outcome.said))
     verdicts = [o.verdict for o in outcomes]
-    failed, untold = (verdicts.count(v) for v in (labs.Verdict.FAILED, labs.Verdict.NOT_TOLD))
+    failed, untold = (verdicts.count(v) for v in (labs.TrialVerdict.FAILED, labs.TrialVerdict.NOT_TOLD))
     if json:
         from strata_lab.documents import SelftestResult
 
