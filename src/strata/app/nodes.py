@@ -134,7 +134,7 @@ def _address(path: Path, until: float) -> str:
 @contextlib.contextmanager
 def _folder(name: str) -> Iterator[Path]:
     """The node's folder, for one process at a time."""
-    root = ownership.folder(xdg.state_dir() / "nodes", "set STRATA_STATE_DIR to a directory of your own", NODE_NAME)
+    root = ownership.folder(xdg.state_dir() / "nodes", xdg.ELSEWHERE, NODE_NAME)
     folder = root / name
     ownership.folder(folder, "remove what is there", r"plans|scratch|lock|.*")
     with descriptor(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600) as fd:

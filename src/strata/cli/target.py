@@ -13,6 +13,7 @@ from strata import units
 from strata.cli import common, tables
 from strata.cli.bundle import Bundle
 from strata.errors import UsageError
+from strata.schemes import SCHEMES
 from strata.text.output import note
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def target(
     ] = None,
     listen: Annotated[
         str, typer.Option(help="TCP address and port to listen on; port 0 selects a free one.")
-    ] = "127.0.0.1:10809",
+    ] = f"127.0.0.1:{SCHEMES['nbd'].port}",
     socket: Annotated[
         Path | None, typer.Option(help="Listen on this unix socket instead of TCP; only your user may connect.")
     ] = None,

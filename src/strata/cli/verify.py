@@ -11,6 +11,7 @@ from strata import units
 from strata.cli import common, completion, tables
 from strata.cli.bundle import Bundle
 from strata.errors import Exit, UsageError
+from strata.model.workload_options import OPTIONS
 from strata.text.output import note
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Written(Bundle):
     size: Annotated[
         str | None, typer.Option(help="Amount of data to verify, e.g. 1g; for a new file also its size (default 256m).")
     ] = None
-    bs: Annotated[str, typer.Option(help="Block size of each I/O, e.g. 4k.")] = "4k"
+    bs: Annotated[str, typer.Option(help=OPTIONS["bs"].help)] = OPTIONS["bs"].default
     sector: Annotated[str | None, typer.Option(help="Unit that carries one stamp (default 512 bytes).")] = None
     iodepth: Annotated[int, typer.Option(help="I/Os in flight per thread.")] = 8
     numjobs: Annotated[

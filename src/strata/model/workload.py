@@ -13,7 +13,17 @@ from strata import units
 from strata.model.access import SEQUENTIAL, BsSplit, ByteRange, Once, Order, Strided, WriteData
 from strata.model.base import Value, sparse
 from strata.model.rw import Rw
-from strata.model.workload_options import BLOCKS, DURABILITY, OPEN_DEPTH, PACE, PATTERN, PLAIN, WorkloadOption, bounds
+from strata.model.workload_options import (
+    BLOCKS,
+    DURABILITY,
+    OPEN_DEPTH,
+    OPTIONS,
+    PACE,
+    PATTERN,
+    PLAIN,
+    WorkloadOption,
+    bounds,
+)
 
 
 class Sync(StrEnum):
@@ -151,8 +161,8 @@ class Workload(Value):
         found = []
         if (self.rwmixread is not None) != mixed:
             found.append("rw=rw and rw=randrw need rwmixread, and no other pattern takes it")
-        if self.bs % 512:
-            found.append(f"bs={self.bs} is not a multiple of 512 bytes")
+        if not OPTIONS["bs"].in_step(self.bs):
+            found.append(f"bs={self.bs} is not {OPTIONS['bs'].steps}")
         if self.direct and self.cache is not Cache.AS_FOUND:
             found.append(f"a {self.cache} cache needs buffered I/O: O_DIRECT bypasses it")
         if self.rwmix_run > 1 and not mixed:

@@ -12,7 +12,7 @@ from strata.errors import UsageError
 from strata.model.access import Interlocked
 from strata.model.rw import Rw
 from strata.model.workload import Cache, ClosedLoop, Limits, OpenLoop, Sync, Workload
-from strata.model.workload_options import CLOSED_DEPTH, OPEN_DEPTH, OPTIONS, PLAIN, Kind, WorkloadOption
+from strata.model.workload_options import CLOSED_DEPTH, MIX_READS, OPEN_DEPTH, OPTIONS, PLAIN, Kind, WorkloadOption
 from strata.plan.pattern_words import bssplit_of, order_of, range_of, size_of
 
 _SYNC = {"none": Sync.NONE, "0": Sync.NONE, "dsync": Sync.DSYNC, "rwf_dsync": Sync.RWF_DSYNC}
@@ -20,7 +20,7 @@ _LIKE = {"linear": "constant"}
 """fio's word for what we call otherwise."""
 
 
-def workload_from_words(rw: str = "randread", bs: str | int = "4k", **words: Any) -> Workload:
+def workload_from_words(rw: str = "randread", bs: str | int = OPTIONS["bs"].default, **words: Any) -> Workload:
     """The workload these words ask for; ``words`` by their names in `strata.model.workload_options`.
 
     Sizes in bytes or as ``8k``, times as ``10ms``; rates and ceilings are totals over all threads. ``iodepth`` defaults
@@ -38,8 +38,8 @@ def workload_from_words(rw: str = "randread", bs: str | int = "4k", **words: Any
     problems += [f"{row.name}={had[row.name]} needs {row.needs}" for row in alone]
     pattern = _pattern(rw, problems)
     durability = _sync(str(had["sync"] or "none"), pattern, problems)
-    if isinstance(had["bs"], int) and had["bs"] % 512:
-        problems.append(f"bs={bs} is not a multiple of 512 bytes")
+    if isinstance(had["bs"], int) and not OPTIONS["bs"].in_step(had["bs"]):
+        problems.append(f"bs={bs} is not {OPTIONS['bs'].steps}")
     mix = _mix(had["rwmixread"], pattern, problems)
     limits = _limits(had, problems)
     special = {} if pattern is None or had["bs"] is None else _special(had, pattern, problems)
@@ -195,7 +195,7 @@ def _sync(sync: str, pattern: Rw | None, problems: list[str]) -> Sync | None:
 def _mix(rwmixread: int | None, pattern: Rw | None, problems: list[str]) -> int | None:
     mixed = pattern is not None and pattern.mixed
     if rwmixread is None:
-        return 50 if mixed else None
+        return MIX_READS if mixed else None
     if pattern is not None and not mixed:
         problems.append(f"rwmixread={rwmixread} applies to rw=rw and rw=randrw, not to rw={pattern.value}")
     return rwmixread

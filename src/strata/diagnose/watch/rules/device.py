@@ -27,6 +27,7 @@ CLOSER = 0.8
 """Completions closer together than this share of one request's time are paced by something else than one server."""
 LARGE = 64 << 10
 """Blocks from which on a limit of one rate is more often one on bytes."""
+FASTER = "A faster device, or fewer and larger requests; nothing above it limits."
 PROVE = "Measure the device at other depths and block sizes: the command below does."
 
 
@@ -135,7 +136,7 @@ def _named(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
         f"{name} is full and gives what it is specified for",
         f"{name} serves {_many(pace.at_once)}, {units.duration(each)} each, as specified: this is its "
         "specified maximum.",
-        "A faster device, or fewer and larger requests; nothing above it limits.",
+        FASTER,
         seen,
         what=name,
     )
@@ -162,7 +163,7 @@ def _by_spec(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
             view.busy or 1.0,
             f"{name} is full and gives what it is specified for",
             f"With requests waiting, {name} gives {units.count(view.iops)} IOPS, as specified.",
-            "A faster device, or fewer and larger requests; nothing above it limits.",
+            FASTER,
             seen,
             what=name,
         )
