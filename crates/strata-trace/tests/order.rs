@@ -27,7 +27,9 @@ fn by_definition(blocks: &[u64]) -> Vec<u64> {
 
 /// Blocks that begin where the farthest so far ended.
 fn following(blocks: &[u64]) -> usize {
-    (1..blocks.len()).filter(|&i| blocks[..i].iter().max().is_some_and(|farthest| farthest + 1 == blocks[i])).count()
+    (1..blocks.len())
+        .filter(|&i| blocks[..i].iter().max().is_some_and(|farthest| farthest + 1 == blocks[i]))
+        .count()
 }
 
 fn flat(extents: &[(u64, u64)]) -> Vec<u64> {

@@ -131,7 +131,7 @@ class WorkloadOption:
         """``a multiple of 512 bytes``; for people."""
         return f"a multiple of {self.step} bytes"
 
-    def in_step(self, value: int) -> bool:
+    def in_step(self, value: float) -> bool:
         """Whether it is a whole multiple of the step."""
         return value % self.step == 0
 
