@@ -42,7 +42,7 @@ CONCEPTS: dict[str, tuple[str, str, str]] = {
     "netlink: messages are packed": (r"IHHII", r"(src|lab)/.*\.py$", ""),
     "TOML: a text is escaped": (r"u007[fF]|= \{json\.dumps", r"(src|lab)/.*\.py$", ""),
     "OpenMetrics: labels are taken apart": (
-        r"\bdef _labels\(|^_LABEL = ", r"src/.*/openmetrics(_text\.py|/text\.py)$", ""
+        r"\bdef _labels\(|^_LABEL = ", r"src/.*/(openmetrics(_text\.py|/text\.py)|parsing/exposition\.py)$", "",
     ),
     "text tables: a cell is as wide as it prints": (r"\bcell_len\(", r"(src|lab)/.*\.py$", ""),
     "counter: `tcp_retransmitted_segments`": (r"\btcp\.RESENT\b|^RESENT\b", r"\.py$", ""),

@@ -97,9 +97,9 @@ class RunOptions(TypedDict, total=False):
     nodes: str | None
     """Address of a scheduler, on whose nodes the clients of a workload run, and each layer of a stack is driven."""
     precondition_s: float | None
-    """Write before measuring until the rate is steady, at most so long."""
+    """Write before measuring until the rate is steady, for at most so many seconds."""
     precondition_bytes: int | None
-    """And at most so much."""
+    """Most bytes that preconditioning writes; by itself it asks for preconditioning too."""
     cooldown_s: float
     """Idle time between two measurements."""
     seed: int
@@ -317,7 +317,7 @@ def _options(unsaid: Options, given: Mapping[str, Any]) -> Options:
         return Options(**{**dict(unsaid), **given})
     except ValidationError as e:
         problems = tuple(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in e.errors())
-        raise UsageError("cannot measure so:", "", f"{len(problems)} problem(s)", "", problems) from e
+        raise UsageError("invalid options:", "", "", "", problems) from e
 
 
 def _run_of(asked: Document | str) -> str:

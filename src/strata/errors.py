@@ -91,9 +91,14 @@ class StrataError(Exception):
         head = f"{self.what} {self.where}".strip().removesuffix(":" if self.why else "")
         return f"{head}: {self.why}" if self.why else head
 
+    @property
+    def _headed(self) -> str:
+        """The headline; a colon ends it where the list of problems is the reason."""
+        return f"{self.headline.removesuffix(':')}:" if self.problems and not self.why else self.headline
+
     def render(self) -> str:
         """The whole message, several lines, without a trailing newline; what it quotes adds none to them."""
-        lines = [f"error: {_short(self.headline)}"]
+        lines = [f"error: {_short(self._headed)}"]
         lines += [f"  - {_short(p)}" for p in self.problems[:PROBLEMS_SHOWN]]
         if (more := len(self.problems) - PROBLEMS_SHOWN) > 0:
             lines.append(f"  - … and {more} more")

@@ -132,6 +132,11 @@ def count(value: float) -> str:
     return f"{value:,.0f}".replace(",", "\u202f")
 
 
+def plural(n: int, word: str) -> str:
+    """``1 cell``, ``3 cells``."""
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+
+
 def duration(ns: float) -> str:
     """``412 ns``, ``64.1 µs``, ``2.05 ms``, ``1.5 s``, ``2 min 5 s``."""
     for unit, factor in (("ns", 1), ("µs", 1_000), ("ms", 1_000_000)):

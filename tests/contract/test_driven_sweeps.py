@@ -118,7 +118,7 @@ def test_axes_that_a_stack_with_nodes_does_not_have_are_refused(
     done = strata("scale", words, "--over", "nodes", "--points", "1,2")
     assert done.returncode == 2 and "each of its layers has one node" in done.stderr
     done = strata("scale", words, "--over", "cores", "--points", "1,200", "--numjobs", "200", "--progress", "none")
-    assert done.returncode == 2 and "what drives it, n1, may use" in done.stderr
+    assert done.returncode == 2 and "its load runs on n1 and may use" in done.stderr
     done = strata("scale", words, "--over", "cores", "--numjobs", "2")
     assert done.returncode == 2 and "its largest value is not known" in done.stderr
     assert not descriptors(nodes, data)

@@ -189,7 +189,7 @@ def test_a_name_is_taken_once(running: Running, tmp_path: Path) -> None:
     code, err = ended(started(["join", running.address, "--name", "n1"], tmp_path / "other"))
     assert (code, "a node of that name has joined already" in err) == (1, True), err
     code, err = ended(started(["join", running.address, "--name", "n1"], running.folder / "n1"))
-    assert (code, f"process {running.nodes['n1'].pid} is it" in err) == (1, True), err
+    assert (code, f"process {running.nodes['n1'].pid} already runs this node" in err) == (1, True), err
 
 
 def test_a_node_waits_for_its_scheduler_by_a_file(tmp_path: Path) -> None:

@@ -286,19 +286,19 @@ def test_a_targets_statistics_may_be_in_no_directory() -> None:
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "not valid JSON"),
         (b"\xff\xfe", "codec can't decode"),
         (b"[" * 100_000, "of a target"),
-        (b'{"read": {"ops": 1, "bytes": 1, "time_ns": 1}}', "something else"),
-        (b'{"read": 1, "write": 1, "sync": 1}', "something else"),
+        (b'{"read": {"ops": 1, "bytes": 1, "time_ns": 1}}', "another format"),
+        (b'{"read": 1, "write": 1, "sync": 1}', "another format"),
         (
             json.dumps({key: {"ops": 1, "bytes": -1, "time_ns": 1} for key in ("read", "write", "sync")}).encode(),
-            "something else",
+            "another format",
         ),
         (
             json.dumps(
                 {key: {"ops": 1, "bytes": 1, "time_ns": 1, "bins": [["5", 2]]} for key in ("read", "write", "sync")}
             ).encode(),
-            "something else",
+            "another format",
         ),
-        (b" " * (5 << 20), "on and on"),
+        (b" " * (5 << 20), "too long or too slow"),
     ],
 )
 def test_a_socket_that_is_no_targets_costs_its_counters_alone(tmp_path: Path, answer: bytes, why: str) -> None:

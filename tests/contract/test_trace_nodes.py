@@ -289,7 +289,7 @@ def test_who_has_a_certificate_can_ask_a_trace_for_nothing_that_the_command_does
         # A number that was sent is not the one that is followed, and nobody else's trace is under way beside it.
         stranger = TraceTarget(name=device, dev=(8 << 20), sectors=(0, 1))
         ask("begin_trace", (stranger,), 5.0, 1000)
-        with pytest.raises(RunFailed, match="traces already"):
+        with pytest.raises(RunFailed, match="already running on this node"):
             ask("begin_trace", fine, 5.0, 1000)
         read_in_order(devices[0], list(range(16)))
         ask("stop_trace")

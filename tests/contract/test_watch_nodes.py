@@ -344,9 +344,7 @@ def test_a_run_goes_on_beside_a_watching_and_a_third_watching_is_refused(
 
 def test_what_a_node_does_not_have_is_said(tmp_path: Path, apart: Running) -> None:
     seen, _ = observe(asked(stack(tmp_path, "/dev/no-such-device"), apart, 2.5))
-    assert any(
-        why == "n1: layer disk: /dev/no-such-device is not there, or may not be looked at" for why in seen.absent
-    )
+    assert any(why == "n1: layer disk: /dev/no-such-device does not exist or is not readable" for why in seen.absent)
     assert told(seen).verdict.kind is VerdictKind.INCONCLUSIVE
     assert "n2" in net_nodes(seen)
 

@@ -15,12 +15,12 @@ from strata.errors import InconclusiveError, RunFailed, UsageError
 from strata.model.stack import Layer
 from strata_lab import inject, shipped, sizes, stacks, where
 from strata_lab.bound import Bound
-from strata_lab.client import Measured
+from strata_lab.client import CellMeasured
 from strata_lab.lab import Lab
 from strata_lab.ledger import Ledger, names
 from strata_lab.prove import _settle, put_in
 from strata_lab.status import lab_state
-from strata_lab.truth import How, Severity, Signal
+from strata_lab.truth import How, InjectionSeverity, Signal
 
 CAUSES = shipped.injections()
 RISES, FALLS, STAYS, ABOVE = How.RISES, How.FALLS, How.STAYS, How.ABOVE
@@ -73,7 +73,7 @@ def test_names_that_a_namespace_could_not_carry_are_refused(name: str) -> None:
 @pytest.mark.parametrize("cause", CAUSES)
 def test_every_injection_says_the_whole_truth(cause: str) -> None:
     truth = inject.injection(cause)
-    for severity in Severity:
+    for severity in InjectionSeverity:
         (row,) = tomllib.loads(truth.toml(cause, severity, truth.value[severity]))["truth"]
         assert row["cause"] == cause
         assert row["class"] in {"medium", "wire", "server", "client", "data", "neighbour"}
@@ -84,8 +84,12 @@ def test_every_injection_says_the_whole_truth(cause: str) -> None:
     assert not (set(truth.must) | set(truth.partly)) & set(truth.never)
     assert not set(truth.must) & set(truth.partly)
     assert truth.never, "a truth that excludes nothing convicts nobody"
-    assert truth.impact[Severity.MILD] <= truth.impact[Severity.MARKED] <= truth.impact[Severity.SEVERE]
-    values = [truth.value[s] for s in Severity]
+    assert (
+        truth.impact[InjectionSeverity.MILD]
+        <= truth.impact[InjectionSeverity.MARKED]
+        <= truth.impact[InjectionSeverity.SEVERE]
+    )
+    values = [truth.value[s] for s in InjectionSeverity]
     assert values in (sorted(values), sorted(values, reverse=True)), "severities go one way"
     # The stack that shows it has the options that it needs.
     assert set(truth.options) <= set(stacks.builder(truth.stack).OPTIONS)
@@ -94,7 +98,7 @@ def test_every_injection_says_the_whole_truth(cause: str) -> None:
 @pytest.mark.parametrize("cause", CAUSES)
 def test_between_and_beyond_the_severities_lie_values_that_can_be_put_in(cause: str) -> None:
     truth = inject.injection(cause)
-    for place, severity in zip((0.0, 0.5, 1.0), Severity, strict=True):
+    for place, severity in zip((0.0, 0.5, 1.0), InjectionSeverity, strict=True):
         assert truth.at(place) == pytest.approx(truth.value[severity])
     values = [truth.at(i / 20 - 0.25) for i in range(31)]
     assert values in (sorted(values), sorted(values, reverse=True)), "they go one way"
@@ -153,12 +157,12 @@ def test_an_injection_that_changes_nothing_or_lacks_its_signature_is_an_error(
     signed = "signature" not in said
     before = {"disk.service_us": 800.0, "disk.read_hit_share": 0.0}
     after = {"disk.service_us": 3200.0 if cause == "slow-medium" else 20.0, "disk.read_hit_share": 1.0}
-    results = [Measured(n, 1, 1, 1, 1, before) for n in healthy]
-    results += [Measured(n, 1, 1, 1, 1, after if signed else before) for n in injected]
+    results = [CellMeasured(n, 1, 1, 1, 1, before) for n in healthy]
+    results += [CellMeasured(n, 1, 1, 1, 1, after if signed else before) for n in injected]
     monkeypatch.setattr("strata_lab.prove.measure", lambda *_: results.pop(0))
     monkeypatch.setattr("strata_lab.inject.cold_cache.test_file", lambda _: None)
     monkeypatch.setattr("strata_lab.inject.cold_cache.read_once", lambda _: None)
-    monkeypatch.setattr(inject.Asked, "apply", lambda *_: None)
+    monkeypatch.setattr(inject.InjectionAsked, "apply", lambda *_: None)
     monkeypatch.setattr("strata_lab.prove.layer_of", lambda *_: Layer(name="file system", endpoint="null:"))
     heard: list[str] = []
     if "x " in said:
@@ -175,7 +179,7 @@ def test_an_injection_that_changes_nothing_or_lacks_its_signature_is_an_error(
 def test_a_tail_that_was_long_before_tells_nothing_of_a_stall() -> None:
     truth = inject.injection("stalls")
     seen = Bound(tail=True, least=5, most=truth.ceiling(250) if truth.ceiling else 0)
-    twins = {ms: Measured(1000, 1, 1, ms * 1e6, 1, {}) for ms in (50, 71, 270)}
+    twins = {ms: CellMeasured(1000, 1, 1, ms * 1e6, 1, {}) for ms in (50, 71, 270)}
     assert [seen.lets(m) for m in twins.values()] == [True, False, False]
     # A p99 of 71 ms with stalls of 250 ms: they are not there.
     assert [seen.holds(m) for m in twins.values()] == [False, False, True]
@@ -187,9 +191,9 @@ def test_a_twin_that_has_another_reason_to_be_slow_is_not_a_busy_machine(
     lab = Lab(ledger)
     lab.data, lab.stack = ledger.dir, "local"
     lab.fact("options", model="c=1 svc=5000")
-    cells = [Measured(n, 1, 1, 1, 1, {}) for n in (190, 200, 100, 100)]
+    cells = [CellMeasured(n, 1, 1, 1, 1, {}) for n in (190, 200, 100, 100)]
     monkeypatch.setattr("strata_lab.prove.measure", lambda *_: cells.pop(0))
-    monkeypatch.setattr(inject.Asked, "apply", lambda *_: None)
+    monkeypatch.setattr(inject.InjectionAsked, "apply", lambda *_: None)
     with pytest.raises(RunFailed, match="too little effect"):
         put_in(lab, inject.parse("slow-medium"))
     assert cells == []
@@ -197,7 +201,7 @@ def test_a_twin_that_has_another_reason_to_be_slow_is_not_a_busy_machine(
 
 def test_words_of_the_user_become_an_injection_or_are_refused_with_what_there_is() -> None:
     assert str(inject.parse("slow-medium")) == "slow-medium:marked"
-    assert inject.parse("slow-medium:mild").severity is Severity.MILD
+    assert inject.parse("slow-medium:mild").severity is InjectionSeverity.MILD
     own = inject.parse("slow-medium=7000")
     assert (str(own), own.severity, own.value(own.injection)) == ("slow-medium=7000", None, 7000)
     for word in ("slow-medium=much", "slow-medium=-1", "slow-medium=inf"):
@@ -226,7 +230,7 @@ def test_the_guide_has_every_injection_with_its_values_and_every_stack() -> None
     for cause in CAUSES:
         truth = inject.injection(cause)
         row = next((line for line in guide.splitlines() if line.startswith(f"| **{cause}** |")), "")
-        values = " · ".join(f"{truth.value[s]:g}" for s in Severity)
+        values = " · ".join(f"{truth.value[s]:g}" for s in InjectionSeverity)
         assert truth.mechanism in row, cause
         assert f"| {values} {truth.unit} |" in row, cause
 

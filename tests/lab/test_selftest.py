@@ -11,8 +11,8 @@ import pytest
 from strata.errors import InconclusiveError, RunFailed, UsageError
 from strata_lab import shipped, where
 from strata_lab.ledger import names
-from strata_lab.selftest import SelftestCase, Verdict, selftest, trials
-from strata_lab.truth import Severity
+from strata_lab.selftest import SelftestCase, TrialVerdict, selftest, trials
+from strata_lab.truth import InjectionSeverity
 
 FULL = trials(quick=False)
 
@@ -24,9 +24,9 @@ FULL = trials(quick=False)
 def test_it_is_as_promised_and_leaves_nothing(trial: SelftestCase) -> None:
     (outcome,) = selftest([trial], print)
     print("\n".join(outcome.said))
-    if outcome.verdict is Verdict.NOT_TOLD:
+    if outcome.verdict is TrialVerdict.NOT_TOLD:
         pytest.skip(f"{outcome.verdict}: {outcome.said[0]}")
-    assert outcome.verdict is Verdict.AS_PROMISED, outcome.said
+    assert outcome.verdict is TrialVerdict.AS_PROMISED, outcome.said
 
 
 @pytest.mark.root
@@ -34,7 +34,7 @@ def test_the_whole_is_every_form_of_every_stack_and_every_injection_in_every_sev
     if not where.is_root():
         pytest.skip("without root it is the reduced one")
     tried = {t.what for t in FULL}
-    assert {f"{c}:{s.value}" for c in shipped.injections() for s in Severity} <= tried
+    assert {f"{c}:{s.value}" for c in shipped.injections() for s in InjectionSeverity} <= tried
     assert {t.stack for t in FULL} == set(shipped.stacks())
     forms = {(t.stack, tuple(t.options.items())) for t in FULL}
     assert {("mirrored", (("engine", "ceph"),)), ("mirrored", (("engine", "btrfs"), ("copies", "3")))} <= forms
@@ -51,10 +51,14 @@ def test_a_pattern_takes_some_and_one_that_names_nothing_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("error", "verdict"),
-    [(None, Verdict.AS_PROMISED), (RunFailed("broken"), Verdict.FAILED), (InconclusiveError("busy"), Verdict.NOT_TOLD)],
+    [
+        (None, TrialVerdict.AS_PROMISED),
+        (RunFailed("broken"), TrialVerdict.FAILED),
+        (InconclusiveError("busy"), TrialVerdict.NOT_TOLD),
+    ],
 )
 def test_what_is_raised_becomes_a_verdict_and_the_next_one_is_tried(
-    error: Exception | None, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
+    error: Exception | None, verdict: TrialVerdict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def do(_: object) -> tuple[str, ...]:
         if error is not None:
@@ -72,7 +76,7 @@ def test_what_is_raised_becomes_a_verdict_and_the_next_one_is_tried(
     # Whatever it was, what stays behind is a failure.
     monkeypatch.setattr("strata_lab.selftest.leftovers", lambda *_: ("mount /x",))
     (left,) = selftest([SelftestCase("x", "local", {}, do)], lambda _: None)
-    assert (left.verdict, left.said[-1]) == (Verdict.FAILED, "left behind: mount /x")
+    assert (left.verdict, left.said[-1]) == (TrialVerdict.FAILED, "left behind: mount /x")
 
 
 @pytest.mark.root

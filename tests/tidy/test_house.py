@@ -151,7 +151,7 @@ def test_every_module_says_what_it_is_for() -> None:
 
 def test_one_name_is_one_class() -> None:
     found: dict[str, list[str]] = {}
-    for path in PRODUCT.rglob("*.py"):
+    for path in SOURCES:
         for name in re.findall(r"^class ([A-Z]\w*)", _code(path), re.M):
             found.setdefault(name, []).append(room(path))
     assert not {name: rooms for name, rooms in found.items() if len(rooms) > 1}

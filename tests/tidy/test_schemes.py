@@ -30,6 +30,12 @@ def test_both_lists_have_the_same_names() -> None:
     assert set(str(said.value).partition("none of ")[2].split(", ")) == {scheme.name for scheme in OURS}
 
 
+def test_every_written_form_is_on_the_guides_page() -> None:
+    """`WRITTEN` is what an error tells people to write."""
+    guide = (ROOT / "docs" / "guide" / "endpoints.md").read_text()
+    assert [form for form in schemes.WRITTEN.values() if f"`{form}`" not in guide] == []
+
+
 def test_every_kind_is_of_this_machine_or_has_a_scheme() -> None:
     assert {kind.value for kind in EndpointKind} == {"file", "block", "null", *SCHEMES}
 

@@ -235,7 +235,7 @@ def test_a_stack_is_taken_as_a_value(asked: list[Any]) -> None:
         (lambda: strata.diagnose("/", demo="far-wire"), "name one of where and demo"),
         (lambda: strata.diagnose(demo="far-wire", keep=True), "a demo: keep"),
         (lambda: strata.diagnose(STACK, share=True), "a stack: share"),
-        (lambda: strata.diagnose("/", rounds=0), "cannot measure so"),
+        (lambda: strata.diagnose("/", rounds=0), "invalid options"),
         (lambda: strata.diagnose("/", profile="etcd", only=(sample.WORKLOAD,)), "profile and only"),
         (lambda: strata.diagnose("/", rounds=3, confirm=False, budget_s=9.0), "the rounds are fixed"),
         (lambda: strata.diagnose("null:"), "it is a single endpoint"),

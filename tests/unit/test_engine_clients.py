@@ -89,7 +89,7 @@ def test_each_client_has_one_of_several_targets_where_it_is_asked() -> None:
     assert [aim["weight"] for aim in shared[0]["job"]["targets"]] == [3, 1]
     with pytest.raises(UsageError) as refused:
         dealt(workload_from_words("randread"), (1, 1), "client")
-    assert "1 client(s) are too few for 2 targets" in str(refused.value.problems)
+    assert "deal=client with 2 targets needs at least 2 clients" in str(refused.value.problems)
 
 
 def test_limits_are_those_of_all_clients_together() -> None:

@@ -28,7 +28,7 @@ from strata.model.experiment import Tried
 from strata.model.finding import Diagnosis
 from strata.model.stack import Stack
 from strata_lab import inject, prove
-from strata_lab.client import Measured, client_groups, measure
+from strata_lab.client import CellMeasured, client_groups, measure
 from strata_lab.down import down
 from strata_lab.lab import Lab
 from strata_lab.tracefs import with_tracefs
@@ -93,25 +93,25 @@ def _lab_name() -> str:
     return f"bd{os.getpid() % 10**8}"
 
 
-def _without_the_first(trial: Trial) -> list[Measured]:
+def _without_the_first(trial: Trial) -> list[CellMeasured]:
     """What the first limit's own cell gives where only the others are in: of a lab of its own, which is gone then."""
     lab = up(trial.stack, _lab_name(), trial.options)
     try:
         for put in trial.put[1:]:
             truth = _truth(lab, put, SETUPS[trial.setup])
             truth.prepare(lab)
-            inject.Asked(put.what, own=put.value).apply(lab, truth)
+            inject.InjectionAsked(put.what, own=put.value).apply(lab, truth)
         return _twice(lab, _truth(lab, trial.put[0], SETUPS[trial.setup]))
     finally:
         down(lab)
 
 
-def _still_felt(lab: Lab, trial: Trial, apart: list[Measured], alone: Proof, say: Say) -> Proof:
+def _still_felt(lab: Lab, trial: Trial, apart: list[CellMeasured], alone: Proof, say: Say) -> Proof:
     """The first limit's proof, with what it costs beside the others where that is less: one that another limit hides
     in its own cell cannot be found, and is none that a diagnosis has to find."""
     first = trial.put[0]
     truth = _truth(lab, first, SETUPS[trial.setup])
-    both = prove.proven(lab, inject.Asked(first.what, own=first.value), truth, apart, _twice(lab, truth))
+    both = prove.proven(lab, inject.InjectionAsked(first.what, own=first.value), truth, apart, _twice(lab, truth))
     say(f"  beside the other {both.line}")
     if both.impact >= alone.impact:
         return alone
@@ -120,7 +120,7 @@ def _still_felt(lab: Lab, trial: Trial, apart: list[Measured], alone: Proof, say
     )
 
 
-def _twice(lab: Lab, truth: Injection) -> list[Measured]:
+def _twice(lab: Lab, truth: Injection) -> list[CellMeasured]:
     return [measure(lab, truth.cell), measure(lab, truth.cell)]
 
 
@@ -164,7 +164,7 @@ def _same(case: Case, say: Say) -> None:
 
 def _put_in(lab: Lab, put: Put, setup: Setup, say: Say) -> Proof:
     truth = _truth(lab, put, setup)
-    proof = prove.measured(lab, inject.Asked(put.what, own=put.value), truth)
+    proof = prove.measured(lab, inject.InjectionAsked(put.what, own=put.value), truth)
     say(f"  {proof.line}")
     return Proof(what=put.what, impact=round(proof.impact, 3), cell=truth.cell.text, line=proof.line)
 

@@ -70,7 +70,7 @@ def _tried(case: WatchCase, load: Load) -> WatchCase:
             before = None
             if truth is not None:
                 before = _alone(lab, load, home)
-                inject.Asked(trial.put[0].what, own=trial.put[0].value).apply(lab, truth)
+                inject.InjectionAsked(trial.put[0].what, own=trial.put[0].value).apply(lab, truth)
             return _watched(case, lab, load, home, before)
     finally:
         if lab is not None:

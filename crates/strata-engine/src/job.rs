@@ -212,7 +212,7 @@ pub struct Workload {
     pub order: Option<Order>,
     /// I/Os begin at multiples of this many bytes; without it of `bs` (or what all sizes are multiples of).
     pub align: Option<u32>,
-    /// Bytes by which every I/O begins behind such a multiple.
+    /// Offset added to each aligned start, in bytes.
     #[serde(default)]
     pub misalign: u32,
     /// Only this piece of the logical space.

@@ -26,7 +26,7 @@ impl Pace for Closed {
     const ALWAYS: bool = true;
 
     #[inline]
-    fn due(&mut self, elapsed_ns: u64, _aloft: u32) -> Due {
+    fn due(&mut self, elapsed_ns: u64, _in_flight: u32) -> Due {
         Due::Now { intended_ns: elapsed_ns }
     }
 
@@ -71,7 +71,7 @@ impl Pace for Open {
     const OPEN: bool = true;
 
     #[inline]
-    fn due(&mut self, elapsed_ns: u64, _aloft: u32) -> Due {
+    fn due(&mut self, elapsed_ns: u64, _in_flight: u32) -> Due {
         strata_pace::due(self.start_ns, elapsed_ns)
     }
 

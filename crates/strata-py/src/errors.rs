@@ -25,13 +25,19 @@ pub fn run(error: &RunError) -> PyErr {
 
 /// `OSError(errno, text, path)`; Python picks the subclass by the errno.
 pub fn system(error: &strata_io::Error) -> PyErr {
-    let said = error.source.to_string();
-    // Python shows the number itself.
-    let said = said.split_once(" (os error ").map_or(said.as_str(), |(words, _)| words);
-    let text = format!("{}: {said}", error.what);
+    let text = format!("{}: {}", error.what, words(&error.source));
     match &error.path {
         Some(path) => PyOSError::new_err((error.errno(), text, path.clone().into_os_string())),
         None => PyOSError::new_err((error.errno(), text)),
+    }
+}
+
+/// What it says, without its number at the end: Python shows that itself.
+fn words(error: &std::io::Error) -> String {
+    let said = error.to_string();
+    match said.rsplit_once(" (os error ") {
+        Some((words, number)) if number.trim_end_matches(')').parse::<i32>().is_ok() => words.to_owned(),
+        _ => said,
     }
 }
 
@@ -40,7 +46,7 @@ pub fn io(error: &std::io::Error) -> PyErr {
     if error.kind() == std::io::ErrorKind::InvalidInput && error.raw_os_error().is_none() {
         return PyValueError::new_err(error.to_string());
     }
-    PyOSError::new_err((strata_remote::errno(error), error.to_string()))
+    PyOSError::new_err((strata_remote::errno(error), words(error)))
 }
 
 /// Longest wait without a look at pending signals.

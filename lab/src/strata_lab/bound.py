@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from strata_lab.client import Measured
+from strata_lab.client import CellMeasured
 from strata_lab.lab import Lab
-from strata_lab.truth import ImpactMetric, Injection, Severity
+from strata_lab.truth import ImpactMetric, Injection, InjectionSeverity
 
 # A short cell may hold what a burst, a cache or the ramp lets through.
 _SLACK = 1.2
@@ -21,11 +21,11 @@ class Bound:
     """The promised ratio."""
     most: float
 
-    def lets(self, twin: Measured) -> bool:
+    def lets(self, twin: CellMeasured) -> bool:
         """Whether the promise can be kept against that twin."""
         return _p99_ms(twin) <= self.most / self.least if self.tail else twin.iops >= self.least * self.most
 
-    def holds(self, injected: Measured) -> bool:
+    def holds(self, injected: CellMeasured) -> bool:
         """Whether the injection is in force: that more came through than can is a failure on any machine."""
         if self.tail:
             return _p99_ms(injected) >= self.most / _SLACK
@@ -41,7 +41,7 @@ class Bound:
         return f"it leaves at most {self.most:,.0f} IOPS, and the healthy twin must reach {self.least:g}x of that"
 
 
-def bound(truth: Injection, severity: Severity | None, lab: Lab) -> Bound | None:
+def bound(truth: Injection, severity: InjectionSeverity | None, lab: Lab) -> Bound | None:
     """None where it is not known.
 
     It is that of a lab as the injection wants it: with another medium, or with two limits at once, the twin may be
@@ -55,5 +55,5 @@ def bound(truth: Injection, severity: Severity | None, lab: Lab) -> Bound | None
     return Bound(truth.hurts is ImpactMetric.TAIL, truth.impact[severity], truth.ceiling(truth.value[severity]))
 
 
-def _p99_ms(cell: Measured) -> float:
+def _p99_ms(cell: CellMeasured) -> float:
     return cell.p99_ns / 1e6

@@ -27,7 +27,7 @@ _BEGUN_IOS = 300
 
 
 @dataclass(frozen=True)
-class Measured:
+class CellMeasured:
     """What the client saw (rates a second, times in ns) and what the lab counted meanwhile."""
 
     iops: float
@@ -74,7 +74,7 @@ def client_groups(lab: Lab, node: LabNode) -> list[Path]:
     return [Path(f["path"]) for f in lab.facts("cgroup") if f.get("clients_of") == node.name]
 
 
-def measure(lab: Lab, cell: ProofCell) -> Measured:
+def measure(lab: Lab, cell: ProofCell) -> CellMeasured:
     """Runs the cell from its layer's node, under the limits of that node's clients. Raises `RunFailed`."""
     layer = layer_of(lab, cell.layer)
     seconds = units.parse_duration_ns(cell.runtime) / units.NS_PER_S
@@ -120,7 +120,7 @@ def measure(lab: Lab, cell: ProofCell) -> Measured:
     if moved and node is not None:
         received = [v for k, v in figures.items() if k.startswith(f"wire.{node.name}.") and k.endswith("rx_bytes")]
         figures["wire.bytes_per_byte"] = sum(received) / moved
-    return Measured(iops, summary["mean_ns"]["value"], p50, p99, moved, figures)
+    return CellMeasured(iops, summary["mean_ns"]["value"], p50, p99, moved, figures)
 
 
 def _trouble(stdout: str) -> tuple[str, ...]:

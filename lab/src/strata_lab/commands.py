@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 lab = Commands(
     name="lab",
-    help="Build real multi-node storage stacks on this machine, with known limits in them. Without root: a reduced lab "
-    "on loopback.",
+    help="Build multi-node storage stacks with known limits. The stacks are real and run on this machine; without "
+    "root, a reduced lab runs on loopback.",
     examples=EXAMPLES,
 )
 
@@ -36,10 +36,10 @@ def _stacks() -> Offer:
 
 def _injections(incomplete: str) -> Offer:
     """Causes; behind a colon their severities."""
-    from strata_lab.truth import Severity
+    from strata_lab.truth import InjectionSeverity
 
     cause, colon, _ = incomplete.partition(":")
-    return offer(f"{cause}:{how}" for how in Severity) if colon else offer(shipped.injections())
+    return offer(f"{cause}:{how}" for how in InjectionSeverity) if colon else offer(shipped.injections())
 
 
 def _labs() -> Offer:
@@ -49,9 +49,10 @@ def _labs() -> Offer:
     return quietly(names)
 
 
+NewName = Annotated[str | None, typer.Option("--name", help="Name of the new lab (default: lab).")]
 Name = Annotated[
     str | None,
-    typer.Option("--name", help="Name of the lab (default: the only one; for up: lab).", autocompletion=_labs),
+    typer.Option("--name", help="Name of the lab (default: the only lab on this machine).", autocompletion=_labs),
 ]
 
 
@@ -93,7 +94,7 @@ def up(
         str,
         typer.Argument(help=f"The stack to build: {', '.join(shipped.stacks())}.", autocompletion=_stacks),
     ],
-    name: Name = None,
+    name: NewName = None,
     inject: Annotated[
         list[str] | None,
         typer.Option(
@@ -125,7 +126,7 @@ def down(
     name: Name = None,
     everything: Annotated[bool, typer.Option("--all", help="Remove every lab.")] = False,
 ) -> None:
-    """Remove a lab: processes, mounts, loop devices, namespaces, files; even if its `up` was killed."""
+    """Remove a lab, even if its `up` was killed. Removes processes, mounts, loop devices, namespaces and files."""
     from strata_lab import labs
 
     for gone in labs.down(name, everything, note):
@@ -134,8 +135,8 @@ def down(
 
 @lab.command("grow")
 def grow(name: Name = None) -> None:
-    """Add a storage-only node to a running lab and rebalance the data (stack vm-disks), or bring a node back
-    (block-cluster).
+    """Add a storage node to a running lab. In vm-disks the data is rebalanced onto it; in block-cluster a node comes
+    back.
     """
     from strata_lab import labs
 
@@ -144,7 +145,7 @@ def grow(name: Name = None) -> None:
 
 @lab.command("shrink")
 def shrink(name: Name = None) -> None:
-    """Remove the last node from a running lab: in vm-disks its data moves to the others first; in block-cluster it
+    """Remove the last node from a running lab. In vm-disks its data moves to the others first; in block-cluster it
     fails.
     """
     from strata_lab import labs
@@ -158,7 +159,7 @@ def resize(
     many: Annotated[int, typer.Argument(help="New number.")],
     name: Name = None,
 ) -> None:
-    """Change the number of storage nodes, queues or controllers of a running lab (stack vm-disks)."""
+    """Change how many of a part a running lab has. Parts: storage nodes, queues and controllers (stack vm-disks)."""
     from strata_lab import labs
 
     out(f"{labs.resize(name, what, many)} has {many} {what}")
@@ -189,7 +190,7 @@ def list_labs(
 
 @lab.command("status")
 def status(name: Name = None, json: JsonFlag = False) -> None:
-    """Show the nodes, addresses and processes of a lab, and which of them are running."""
+    """Show the nodes, addresses and processes of a lab. Shows which of them are running."""
     from strata_lab import labs
 
     state = labs.state(name)
@@ -198,7 +199,7 @@ def status(name: Name = None, json: JsonFlag = False) -> None:
 
 @lab.command("shell")
 def shell(node: InNode, name: Name = None) -> None:
-    """Open a shell in a node of a lab: with its network and this machine's files."""
+    """Open a shell in a node of a lab. It has the node's network and this machine's files."""
     from strata_lab import labs
 
     labs.enter(name, node, ())
@@ -228,7 +229,7 @@ def inject_now(
     name: Name = None,
     json: JsonFlag = False,
 ) -> None:
-    """Add a limit to a running lab and measure before and after; it is an error if nothing changes."""
+    """Add a limit to a running lab and measure its effect. Measures before and after; no change is an error."""
     from strata_lab import labs
 
     state = labs.put_in(name, what, note)
@@ -249,7 +250,8 @@ def selftest(
     listed: Annotated[bool, typer.Option("--list", help="Only list the trials.")] = False,
     json: JsonFlag = False,
 ) -> int:
-    """Build every stack, drive every layer, check the signature of every injection, and remove everything.
+    """Test every stack and every injection of the lab. Builds every stack, drives every layer, checks the signature of
+    every injection, and removes everything.
 
     Exit code 1 if a trial failed; 4 if none failed but the machine was too busy to judge some.
     """
@@ -259,7 +261,11 @@ def selftest(
     if listed:
         out("\n".join(trial.what for trial in chosen))
         return 0
-    marks = {labs.Verdict.AS_PROMISED: "ok  ", labs.Verdict.FAILED: "FAIL", labs.Verdict.NOT_TOLD: "busy"}
+    marks = {
+        labs.TrialVerdict.AS_PROMISED: "ok  ",
+        labs.TrialVerdict.FAILED: "FAIL",
+        labs.TrialVerdict.NOT_TOLD: "busy",
+    }
     outcomes = []
     for outcome in labs.selftest(chosen, note):
         outcomes.append(outcome)
@@ -267,7 +273,7 @@ def selftest(
             out(f"{marks[outcome.verdict]} {outcome.seconds:>5.1f} s  {outcome.what}")
             out("\n".join(f"              {line}" for line in outcome.said))
     verdicts = [o.verdict for o in outcomes]
-    failed, untold = (verdicts.count(v) for v in (labs.Verdict.FAILED, labs.Verdict.NOT_TOLD))
+    failed, untold = (verdicts.count(v) for v in (labs.TrialVerdict.FAILED, labs.TrialVerdict.NOT_TOLD))
     if json:
         from strata_lab.documents import SelftestResult
 

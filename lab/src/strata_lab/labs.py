@@ -14,13 +14,13 @@ from strata_lab.client import inside
 from strata_lab.down import down as _down
 from strata_lab.lab import Lab
 from strata_lab.ledger import Ledger, names
-from strata_lab.selftest import SelftestOutcome, Verdict, selftest, trials
+from strata_lab.selftest import SelftestOutcome, TrialVerdict, selftest, trials
 from strata_lab.status import LabState, all_labs, lab_state
 
 __all__ = [
     "LabState",
     "SelftestOutcome",
-    "Verdict",
+    "TrialVerdict",
     "all_labs",
     "down",
     "enter",

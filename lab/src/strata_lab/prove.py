@@ -12,7 +12,7 @@ from strata.host.heldfile import settle
 from strata.host.mark import read_mark_fd
 from strata_lab import inject
 from strata_lab.bound import bound
-from strata_lab.client import Measured, layer_of, measure
+from strata_lab.client import CellMeasured, layer_of, measure
 from strata_lab.lab import Lab
 from strata_lab.truth import ImpactMetric, Injection, Signal
 
@@ -24,10 +24,10 @@ _WRITTEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 class Proof:
     """``impact`` is the ratio that its `ImpactMetric` names; ``missing`` are promised signals that were not seen."""
 
-    asked: inject.Asked
+    asked: inject.InjectionAsked
     truth: Injection
-    healthy: Measured
-    injected: Measured
+    healthy: CellMeasured
+    injected: CellMeasured
     impact: float
     missing: tuple[Signal, ...]
 
@@ -44,7 +44,7 @@ class Proof:
         return f"{self.asked}: {self.impact:.2f}x {words} ({rates}; {truth.cell.text})"
 
 
-def measured(lab: Lab, asked: inject.Asked, truth: Injection | None = None) -> Proof:
+def measured(lab: Lab, asked: inject.InjectionAsked, truth: Injection | None = None) -> Proof:
     """Measures twice, injects, and measures again as often: what came of it, whatever was promised.
 
     ``truth`` instead of the injection of that name as it is on this stack: with another cell, or of a bench's own.
@@ -63,7 +63,11 @@ def measured(lab: Lab, asked: inject.Asked, truth: Injection | None = None) -> P
 
 
 def proven(
-    lab: Lab, asked: inject.Asked, truth: Injection, twins: Sequence[Measured], cells: Sequence[Measured]
+    lab: Lab,
+    asked: inject.InjectionAsked,
+    truth: Injection,
+    twins: Sequence[CellMeasured],
+    cells: Sequence[CellMeasured],
 ) -> Proof:
     """The proof that the healthy and the injected cells make, which the lab keeps as a fact."""
     healthy, injected = _less_disturbed(truth.hurts, twins), _less_disturbed(truth.hurts, cells)
@@ -106,7 +110,7 @@ def _settle(lab: Lab) -> None:
         os.close(fd)
 
 
-def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _: None) -> Proof:
+def put_in(lab: Lab, asked: inject.InjectionAsked, say: Callable[[str], None] = lambda _: None) -> Proof:
     """Injects as `measured` does, holds it to its word, and writes the truth beside the stack file.
 
     Raises `RunFailed` when the promised cell does not suffer as promised or a promised signal is absent: an injection
@@ -137,13 +141,13 @@ def put_in(lab: Lab, asked: inject.Asked, say: Callable[[str], None] = lambda _:
     return proof
 
 
-def _less_disturbed(hurts: ImpactMetric, cells: Sequence[Measured]) -> Measured:
+def _less_disturbed(hurts: ImpactMetric, cells: Sequence[CellMeasured]) -> CellMeasured:
     if hurts is ImpactMetric.TAIL:
         return min(cells, key=lambda m: m.p99_ns)
     return max(cells, key=lambda m: m.iops)
 
 
-def _impact(hurts: ImpactMetric, healthy: Measured, injected: Measured) -> float:
+def _impact(hurts: ImpactMetric, healthy: CellMeasured, injected: CellMeasured) -> float:
     match hurts:
         case ImpactMetric.TAIL:
             return injected.p99_ns / healthy.p99_ns if healthy.p99_ns else 0.0
@@ -152,7 +156,7 @@ def _impact(hurts: ImpactMetric, healthy: Measured, injected: Measured) -> float
     return healthy.iops / injected.iops
 
 
-def _told(missing: tuple[Signal, ...], healthy: Measured, injected: Measured) -> tuple[str, ...]:
+def _told(missing: tuple[Signal, ...], healthy: CellMeasured, injected: CellMeasured) -> tuple[str, ...]:
     return tuple(
         f"{s.figure} {s.how.value} {s.by:g}: was {healthy.figures.get(s.figure)}, is {injected.figures.get(s.figure)}"
         for s in missing

@@ -19,14 +19,14 @@ from strata_lab.down import down
 from strata_lab.lab import Lab
 from strata_lab.leftovers import leftovers
 from strata_lab.prove import Proof, put_in
-from strata_lab.truth import ProofCell, Severity
+from strata_lab.truth import InjectionSeverity, ProofCell
 from strata_lab.up import up
 
 Say = Callable[[str], None]
 _WIRE_SHARE = 0.9
 
 
-class Verdict(StrEnum):
+class TrialVerdict(StrEnum):
     """Of one trial."""
 
     AS_PROMISED = "as promised"
@@ -39,7 +39,7 @@ class SelftestOutcome(Value):
     """One thing that was tried. ``seconds`` counts from building to removed."""
 
     what: str
-    verdict: Verdict
+    verdict: TrialVerdict
     seconds: float
     said: tuple[str, ...]
 
@@ -81,8 +81,8 @@ def _trials(quick: bool) -> Iterator[SelftestCase]:
         truth = inject.injection(cause)
         if quick and not truth.everyday:
             continue
-        for severity in (Severity.MARKED,) if quick else tuple(Severity):
-            asked = inject.Asked(cause, severity)
+        for severity in (InjectionSeverity.MARKED,) if quick else tuple(InjectionSeverity):
+            asked = inject.InjectionAsked(cause, severity)
             yield SelftestCase(str(asked), truth.stack, truth.options, partial(_proven, asked))
             for other in () if quick else truth.elsewhere:
                 there = truth.on(other)
@@ -99,20 +99,20 @@ def _tried(trial: SelftestCase, say: Say) -> SelftestOutcome:
     say(trial.what)
     begun, lab = time.monotonic(), None
     said: tuple[str, ...] = ()
-    verdict = Verdict.AS_PROMISED
+    verdict = TrialVerdict.AS_PROMISED
     try:
         # A name of this process's own: a self-test beside others' labs disturbs none.
         lab = up(trial.stack, f"st{os.getpid() % 10**8}", trial.options)
         said = trial.do(lab)
     except InconclusiveError as e:
-        said, verdict = (e.headline, *e.problems), Verdict.NOT_TOLD
+        said, verdict = (e.headline, *e.problems), TrialVerdict.NOT_TOLD
     except StrataError as e:
-        said, verdict = (e.headline, *e.problems), Verdict.FAILED
+        said, verdict = (e.headline, *e.problems), TrialVerdict.FAILED
     finally:
         if lab is not None:
             down(lab)
     if lab is not None and (left := leftovers(lab.name, lab.token)):
-        said, verdict = (*said, *(f"left behind: {x}" for x in left)), Verdict.FAILED
+        said, verdict = (*said, *(f"left behind: {x}" for x in left)), TrialVerdict.FAILED
     return SelftestOutcome(what=trial.what, verdict=verdict, seconds=round(time.monotonic() - begun, 1), said=said)
 
 
@@ -142,7 +142,7 @@ def _crosses(lab: Lab, layer: Layer) -> bool:
     return node is not None and node.netns is not None and not node.owner and "://" in layer.endpoint
 
 
-def _proven(asked: inject.Asked, lab: Lab) -> tuple[str, ...]:
+def _proven(asked: inject.InjectionAsked, lab: Lab) -> tuple[str, ...]:
     proof: Proof = put_in(lab, asked)
     return (proof.line,)
 

@@ -19,7 +19,7 @@ class ProcessState(Value):
     log: str
 
 
-class NodeState(Value):
+class LabNodeState(Value):
     """One node: ``netns`` is the path of its namespace (None: loopback)."""
 
     name: str
@@ -41,7 +41,7 @@ class LabState(Value):
     stack_file: str | None
     options: dict[str, str]
     injections: tuple[str, ...]
-    nodes: tuple[NodeState, ...]
+    nodes: tuple[LabNodeState, ...]
     processes: tuple[ProcessState, ...]
 
 
@@ -65,7 +65,7 @@ def lab_state(lab: Lab) -> LabState:
         stack_file=stack["path"] if stack else None,
         options={k: v for k, v in options.items() if k != "fact"},
         injections=tuple(_word(f) for f in lab.facts("injection")),
-        nodes=tuple(NodeState(name=n.name, netns=n.netns, addresses=n.addresses, owner=n.owner) for n in lab.nodes),
+        nodes=tuple(LabNodeState(name=n.name, netns=n.netns, addresses=n.addresses, owner=n.owner) for n in lab.nodes),
         processes=processes,
     )
 

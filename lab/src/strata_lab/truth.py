@@ -13,7 +13,7 @@ from strata.text import toml
 from strata_lab.lab import Lab
 
 
-class Severity(StrEnum):
+class InjectionSeverity(StrEnum):
     """How hard it hits."""
 
     MILD = "mild"
@@ -90,12 +90,12 @@ class Signal:
 HURTS_AT_ALL = 1.1
 """Below it an impact is within what equal cells differ by here."""
 
-Severities = Mapping[Severity, float]
+Severities = Mapping[InjectionSeverity, float]
 
 
 def per_severity(mild: float, marked: float, severe: float) -> Severities:
     """One value for each."""
-    return {Severity.MILD: mild, Severity.MARKED: marked, Severity.SEVERE: severe}
+    return {InjectionSeverity.MILD: mild, InjectionSeverity.MARKED: marked, InjectionSeverity.SEVERE: severe}
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Injection:
 
         Straight lines in the logarithm of the value; of one more than it where 0 is among the three.
         """
-        mild, marked, severe = (self.value[s] for s in Severity)
+        mild, marked, severe = (self.value[s] for s in InjectionSeverity)
         more = 0.0 if severe and mild else 1.0
         begin, end = (mild, marked) if position < 0.5 else (marked, severe)
         along = 2 * position - (position >= 0.5)
@@ -170,12 +170,17 @@ class Injection:
         low, high = self.bounds
         return min(max(value, low), high)
 
-    def least(self, severity: Severity | None) -> float:
+    def least(self, severity: InjectionSeverity | None) -> float:
         """The ratio that is promised. With a value of one's own: that it hurts at all."""
         return self.impact[severity] if severity is not None else HURTS_AT_ALL
 
     def toml(
-        self, cause: str, severity: Severity | None, value: float, top: str = "top", mechanism: str | None = None
+        self,
+        cause: str,
+        severity: InjectionSeverity | None,
+        value: float,
+        top: str = "top",
+        mechanism: str | None = None,
     ) -> str:
         """The truth file: what a diagnosis of this lab has to say. ``top`` is the name of the last layer there.
 

@@ -59,9 +59,7 @@ def check_run(run_id: str | None, store_url: str | None) -> Checked:
     with open_store(store_url) as store:
         run = store.load_run(run_id) if run_id else store.latest()
         if run is None:
-            raise UsageError(
-                "there is no run in the store", "", "", "give a file, or measure first: strata diagnose PATH"
-            )
+            raise UsageError("the store has no runs", "", "", "give a file, or measure first: strata diagnose PATH")
         results = store.cells(run.id)
     if run.imported is not None:
         return _checked(table_of_import(run.imported, run.id), run.id)

@@ -123,8 +123,7 @@ def _of_commands(lines: list[str], name: str, where: str) -> Derived:
         made += [(f"{label}: {w.label}", w, line) for label, w in workloads]
         notes += [note for note in said if note not in notes]
     if problems:
-        why = f"{len(problems)} problem(s)"
-        raise UsageError("cannot derive from", where, why, "leave out the listed options", tuple(problems))
+        raise UsageError("cannot derive from", where, "", "leave out the listed options", tuple(problems))
     return _profile(name, where, made, notes)
 
 

@@ -32,6 +32,7 @@ from strata.errors import RunFailed, SafetyRefusal, Stopped, StrataError, UsageE
 from strata.host import safety, testfile
 from strata.host.mark import Mark, read_mark
 from strata.host.runlock import held
+from strata.model.endpoint import OWN_SERVER
 from strata.model.expect import Expect
 from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress
@@ -171,8 +172,8 @@ def demo_source(chosen: Scenario) -> Iterator[DiagnosisInput]:
     stack = Stack(
         name=f"{DEMO_PREFIX}{chosen.name}",
         layers=(
-            Layer(name="medium", endpoint="nbd://127.0.0.1:0/medium"),
-            Layer(name="share", endpoint="nbd://127.0.0.1:0/share", on=("medium",), expect=allowance),
+            Layer(name="medium", endpoint=f"nbd://{OWN_SERVER}medium"),
+            Layer(name="share", endpoint=f"nbd://{OWN_SERVER}share", on=("medium",), expect=allowance),
         ),
     )
     memory = Path("/dev/shm")

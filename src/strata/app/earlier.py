@@ -16,10 +16,9 @@ from strata.app.compare import Rates, environments
 from strata.discover.survey import survey
 from strata.errors import StrataError
 from strata.model.compared import Fairness
-from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.endpoint import Endpoint, EndpointKind, own_export
 from strata.model.finding import Cause, VerdictKind
 from strata.model.noise import PooledNoise
-from strata.model.place import OWN_SERVER
 from strata.model.plan import StepKind
 from strata.model.remembered import RunHead, SeriesName, Wanted
 from strata.model.run import Run, RunStatus
@@ -44,7 +43,7 @@ def noise_place(endpoint: Endpoint, direct: bool) -> str:
             device = _device(Path(endpoint.path or "/"))
         case EndpointKind.BLOCK:
             device = Path(endpoint.path or "").resolve().name
-        case EndpointKind.NBD if OWN_SERVER in endpoint.uri:
+        case EndpointKind.NBD if own_export(endpoint.uri) is not None:
             device = "own server"
         case _:
             device = endpoint.uri.partition("?")[0]

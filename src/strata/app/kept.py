@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 from strata import units
 from strata.app.demos import DEMO_PREFIX
-from strata.app.stacks import OWN_PORT, own_export
 from strata.errors import InconclusiveError, UsageError
 from strata.host import shipped
 from strata.host.runlock import held
 from strata.model.analysis import Analysis
-from strata.model.endpoint import SCHEMES, Endpoint
+from strata.model.endpoint import OWN_SERVER, SCHEMES, Endpoint, own_export
 from strata.model.finding import Diagnosis, Verdict
 from strata.model.fio_words import entering
 from strata.model.matrix import MatrixResult
@@ -58,7 +57,7 @@ def load_report(run_id: str | None, store_url: str | None, *, cells: bool = True
     with opened(store_url) as store:
         run = store.load_run(run_id) if run_id else store.latest()
         if run is None:
-            raise UsageError("there is no run in the store", "", "", "measure one: strata diagnose PATH")
+            raise UsageError("the store has no runs", "", "", "measure one: strata diagnose PATH")
         outcome = store.outcome(run.id)
         if outcome is None:
             raise InconclusiveError(
@@ -220,7 +219,7 @@ def repeat_commands(run: Run) -> tuple[tuple[str, str], ...]:
     lines.append(("the test file, kept", shlex.join(["strata", *keep])))
     endpoints: dict[str, Endpoint] = {}
     for number, layer in enumerate(run.plan.stack.layers):
-        export = own_export(layer)
+        export = own_export(layer.endpoint)
         if export is None:
             endpoints[layer.name] = run.plan.stack.endpoint_of(layer)
             continue
@@ -239,7 +238,7 @@ def repeat_commands(run: Run) -> tuple[tuple[str, str], ...]:
             export,
         ]
         lines.append((f"the server of {layer.name!r}, in its own terminal", shlex.join(words)))
-        uri = layer.endpoint.replace(OWN_PORT, f"{address}/")
+        uri = layer.endpoint.replace(OWN_SERVER, f"{address}/")
         endpoints[layer.name] = Endpoint.parse(uri).model_copy(update={"netns": there.netns})
     for cell in run.plan.cells:
         segments = run.data.segments.get(cell.layer, ())

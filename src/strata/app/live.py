@@ -24,7 +24,7 @@ from strata.errors import StrataError
 from strata.host import livefile
 from strata.host.clock import now_unix_ns
 from strata.host.ownership import folder
-from strata.host.xdg import state_dir, state_dir_if_there
+from strata.host.xdg import ELSEWHERE, state_dir, state_dir_if_there
 from strata.model.finding import Diagnosis
 from strata.model.live import LiveHead, LiveLayer, LivePoint, LiveRun
 from strata.model.progress import Progress, StandingCause
@@ -35,7 +35,6 @@ from strata.parsing import RUN_ID
 EVERY_S = 0.5
 STANDING_MOST = 8
 _SUFFIX = ".live"
-_HINT = "set STRATA_STATE_DIR to a directory of your own"
 _HOLDS = r"\.?.*\.live.*"
 
 
@@ -52,7 +51,7 @@ def recorded(
         devices=() if survey is None else tuple(one.name for one in survey.devices),
     )  # fmt: skip
     try:
-        path = folder(state_dir() / "live", _HINT, _HOLDS) / f"{run_id}{_SUFFIX}"
+        path = folder(state_dir() / "live", ELSEWHERE, _HOLDS) / f"{run_id}{_SUFFIX}"
     except StrataError:
         yield emit
         return

@@ -134,15 +134,16 @@ def _address(path: Path, until: float) -> str:
 @contextlib.contextmanager
 def _folder(name: str) -> Iterator[Path]:
     """The node's folder, for one process at a time."""
-    root = ownership.folder(xdg.state_dir() / "nodes", "set STRATA_STATE_DIR to a directory of your own", NODE_NAME)
+    root = ownership.folder(xdg.state_dir() / "nodes", xdg.ELSEWHERE, NODE_NAME)
     folder = root / name
     ownership.folder(folder, "remove what is there", r"plans|scratch|lock|.*")
     with descriptor(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600) as fd:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as e:
-            holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip() or "another process"
-            raise RunFailed("cannot join as node", name, f"process {holder} is it", "give another --name") from e
+            holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip()
+            why = f"{f'process {holder}' if holder else 'another process'} already runs this node"
+            raise RunFailed("cannot join as node", name, why, "give another --name") from e
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         try:

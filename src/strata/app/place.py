@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from strata.app.driver import Stop
 from strata.app.sampling_scope import joined
-from strata.app.stacks import drop_layers, own_export
+from strata.app.stacks import drop_layers
 from strata.app.trace import ShortTrace, traced
 from strata.discover.chain import devices_of
 from strata.engine import (
@@ -42,7 +42,7 @@ from strata.host.mark import Mark, header_bytes
 from strata.host.proc import usable_cpus
 from strata.host.rawcheck import check_raw_read
 from strata.model.analysis import Generator, Remote
-from strata.model.endpoint import Endpoint, EndpointKind, address
+from strata.model.endpoint import Endpoint, EndpointKind, address, own_export
 from strata.model.foreign_io import ForeignIo
 from strata.model.placement import Placement
 from strata.model.plan import HEAD, Segment
@@ -193,7 +193,7 @@ class Place:
                 target = target.beside(self._file.fd)
                 identity[layer.name] = "the file itself"
             elif target.remote:
-                export = own_export(layer)
+                export = own_export(layer.endpoint)
                 if export is not None:
                     target = self._start(layer.name, export, target)
                 identity[layer.name] = self._same_remote(layer.name, target)
@@ -270,7 +270,7 @@ class Place:
 
     def _start(self, layer: str, export: str, endpoint: Endpoint) -> Endpoint:
         if self._held is None:
-            why = f"{self.path} is on another node, and Strata serves a file only where it is"
+            why = f"{self.path} is on another node, and Strata can serve a file only from its own node"
             raise UsageError("cannot start the server of layer", layer, why, "name the node that has the file")
         backing = Backing(
             kind="file", path=str(self.path), fd=self._file.fd, read_only=not self.writes, direct=self.direct

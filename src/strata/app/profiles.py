@@ -52,6 +52,5 @@ def jobs_of(text: str, where: str) -> tuple[tuple[str, Workload], ...]:
     if not found and not problems:
         problems.append("there is no section")
     if problems:
-        why = f"{len(problems)} problem(s)"
-        raise UsageError("cannot use the job file", where, why, "remove the listed options", tuple(problems))
+        raise UsageError("cannot use the job file", where, "", "remove the listed options", tuple(problems))
     return tuple(found)

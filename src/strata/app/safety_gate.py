@@ -162,8 +162,9 @@ def _new_size(uri: str, workload: Workload, asked: int | None) -> int:
     size = wanted - wanted % units.MIB
     least = workload.bs + HEAD
     if size < least:
-        why = f"{units.size(wanted)} leave no room for a block after the mark ({units.size(HEAD)})"
-        hint = f"--size {max(8, -(-least // units.MIB))}m"
+        enough = max(8, -(-least // units.MIB))
+        why = f"a test file needs at least {enough} MiB for its mark and a block, and {units.size(wanted)} is given"
+        hint = f"--size {enough}m"
         raise UsageError(f"too small for blocks of {units.size(workload.bs)}:", uri, why, hint)
     return size
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from strata.discover.chain import NOTHING, Under, devices_of
-from strata.discover.clients import SMB_KINDS
 from strata.discover.interfaces import link_rates
 from strata.host import block
-from strata.host.mounts import mount_of
+from strata.host.mounts import SMB_KINDS, mount_of
 from strata.host.proc import Sys
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.stack import Stack

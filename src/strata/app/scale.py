@@ -166,7 +166,7 @@ def _check_cpus(here: MatrixSite, ask: ScaleAsk) -> None:
     for layer in here.stack.layers if ask.axis is Axis.CORES else ():
         there, most = len(here.site.cpus(layer.name)), max(ask.values)
         if there < most:
-            why = f"what drives it, {layer.node or 'this machine'}, may use {there} CPUs"
+            why = f"its load runs on {layer.node or 'this machine'} and may use {there} CPUs there"
             raise UsageError(f"cannot scale over {most} cores at", layer.name, why, "--points 1,2")
 
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from strata.errors import RunFailed, SafetyRefusal, UsageError
 from strata.host import atomic_write
 from strata.host.ownership import folder
-from strata.host.xdg import state_dir
+from strata.host.xdg import ELSEWHERE, state_dir
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _TOKEN, _HOLDS = "token", r"\.?token.*"
@@ -174,8 +174,7 @@ def _no_password() -> str:
 
 def _token(*, new: bool) -> str:
     """The same one after a restart, so that open pages go on."""
-    hint = "set STRATA_STATE_DIR to a directory of your own"
-    place = folder(state_dir() / "serve", hint, _HOLDS)
+    place = folder(state_dir() / "serve", ELSEWHERE, _HOLDS)
     with atomic_write.directory(place) as fd:
         known = None if new else atomic_write.read_in(fd, _TOKEN)
         if known is not None and re.fullmatch(rb"[A-Za-z0-9_-]{32,128}", known):

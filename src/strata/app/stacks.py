@@ -11,15 +11,12 @@ from strata.errors import SafetyRefusal, UsageError, choices
 from strata.host import ownership
 from strata.host.netns import may_be
 from strata.host.untrusted import WORDS_MOST, read_text
-from strata.model.endpoint import Endpoint, EndpointKind, is_loopback
+from strata.model.endpoint import OWN_SERVER, Endpoint, EndpointKind, is_loopback, own_export
 from strata.model.expect import Expect
 from strata.model.stack import Layer, Stack
 from strata.model.survey import Survey
 
-OWN_PORT = "127.0.0.1:0/"
-"""In an NBD endpoint: the remote end is Strata's own, started for the run on a free port of the loopback."""
-
-OWN_TARGET = f"nbd://{OWN_PORT}strata"
+OWN_TARGET = f"nbd://{OWN_SERVER}strata"
 
 DISK, FILE_SYSTEM, SHARE = "disk", "file system", "share over loopback"
 
@@ -46,12 +43,6 @@ def stack_of(endpoints: Sequence[Endpoint]) -> Stack:
     first = endpoints[0]
     layer = Layer(name=first.kind.value, endpoint=first.uri)
     return Stack(name=" + ".join(e.uri for e in endpoints), layers=(layer,))
-
-
-def own_export(layer: Layer) -> str | None:
-    """The export's name when the layer's server is one that Strata starts itself, else None."""
-    head, port, tail = layer.endpoint.partition(OWN_PORT)
-    return tail.partition("?")[0] if port and head == "nbd://" else None
 
 
 def read_stack(path: Path) -> Stack:
@@ -119,7 +110,7 @@ def elsewhere(stack: Stack, sampled: Collection[str] = ()) -> tuple[str, ...]:
     for layer in stack.layers:
         if any(below.name in sampled and below.node != layer.node for below in stack.stands_on(layer)):
             continue
-        if layer.target.remote and own_export(layer) is None:
+        if layer.target.remote and own_export(layer.endpoint) is None:
             host = urlsplit(stack.endpoint_of(layer).uri).hostname
             if host and not is_loopback(host):
                 found.setdefault(host, []).append(layer.name)

@@ -32,7 +32,7 @@ class VerifyOptions(Value):
 
     mode: Literal["run", "check", "resume"] = "run"
     size: int | None = None
-    bs: int = 4096
+    bs: int = units.parse_size(OPTIONS["bs"].default)
     sector: int | None = None
     iodepth: int = 8
     threads: int = 1

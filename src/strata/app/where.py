@@ -87,7 +87,8 @@ def missing(path: Path, verb: str) -> UsageError:
     above = path.absolute().parent
     if path.suffix == ".toml":
         hint = f"strata survey {above if above.is_dir() else '/mnt/volume'} --write {path} drafts a stack file"
-    elif not above.is_dir():
+        return UsageError("cannot open the stack file", str(path), "it does not exist", hint)
+    if not above.is_dir():
         hint = f"list what exists: ls {next(p for p in above.parents if p.is_dir())}"
     else:
         near = difflib.get_close_matches(path.name, [p.name for p in above.iterdir()], 1)

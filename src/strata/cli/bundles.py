@@ -158,9 +158,17 @@ class Filed(Placed):
 class Timed(Bundle):
     """How long, and what comes before."""
 
-    runtime: Annotated[str | None, typer.Option(help="Measured time per cell and round, e.g. 1s or 500ms.")] = None
+    runtime: Annotated[
+        str | None,
+        typer.Option(help="Measured time per cell and round (default 1s, for one endpoint 5s; diagnose chooses)."),
+    ] = None
     ramp: Annotated[
-        str | None, typer.Option("--ramp-time", help="Warm-up time before each measurement, e.g. 250ms; not counted.")
+        str | None,
+        typer.Option(
+            "--ramp-time",
+            help="Warm-up time before each measurement, not counted (default 250ms, for one endpoint 500ms; diagnose "
+            "chooses).",
+        ),
     ] = None
     precondition: Annotated[
         str | None,
@@ -186,7 +194,8 @@ class Layered(Bundle):
     rounds: Annotated[
         int | None,
         typer.Option(
-            help="Number of repetitions of every cell, interleaved; more give narrower confidence intervals.",
+            help="Number of repetitions of every cell, interleaved (default 5; diagnose chooses). More rounds "
+            "give narrower confidence intervals.",
         ),
     ] = None
     layers: Annotated[str | None, typer.Option(help="Measure only these layers, comma-separated.")] = None
@@ -199,7 +208,9 @@ class Layered(Bundle):
     share: Annotated[bool, typer.Option("--share", help="Add a layer: the same file, served over NBD on loopback.")] = (
         False
     )
-    cooldown: Annotated[str | None, typer.Option(help="Idle time between two measurements, e.g. 2s.")] = None
+    cooldown: Annotated[
+        str | None, typer.Option(help="Idle time between two measurements, e.g. 2s (default: none).")
+    ] = None
 
 
 class Asked(Bundle):

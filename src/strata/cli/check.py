@@ -28,7 +28,7 @@ def check(
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> int:
-    """Check figures against the consistency laws: which rows are impossible, which are misleading, and why.
+    """Check figures against the consistency laws. Shows which rows are impossible, which are misleading, and why.
 
     Exit code 3 if a law is broken, 4 if no law could be checked.
     """

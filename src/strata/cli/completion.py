@@ -86,7 +86,7 @@ def endpoints(ctx: typer.Context, incomplete: str) -> Offer:
 
 
 def completions(shell: Annotated[Shell, typer.Argument(help="bash, zsh, fish or powershell.")]) -> None:
-    """Print the completion script of a shell; packages install it for bash, zsh and fish.
+    """Print the completion script of a shell. Packages install it for bash, zsh and fish.
 
     The script asks strata itself what can follow, so it stays valid when strata is updated.
     """

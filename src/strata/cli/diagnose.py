@@ -48,7 +48,7 @@ def diagnose(
         typer.Option(help="Drive each layer of a stack file from its node of this scheduler, e.g. tls://host:8786."),
     ] = None,
 ) -> int:
-    """Measure every layer below WHERE with the same workload on the same data, and name what limits it."""
+    """Measure every layer below WHERE and name what limits it. Every layer gets the same workload on the same data."""
     from strata.app import diagnose as use_case
     from strata.app.options import check_budget
     from strata.app.where import file_or_directory
@@ -147,7 +147,7 @@ def plan(
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> None:
-    """Show what diagnose would run: cells, time and every byte it would write. Creates nothing.
+    """Show what diagnose would run, and create nothing. Lists the cells, the time and every byte it would write.
 
     With --from-trace: plan a profile derived from a recording or a command; --write-profile saves it.
 

@@ -64,7 +64,7 @@ def emit(
     destructive: common.Destructive = None,
     store: common.StoreUrl = None,
 ) -> int:
-    """Write workloads as commands of another tool, for a machine on which Strata does not run.
+    """Write workloads as commands of another tool. They are for a machine on which Strata does not run.
 
     The order is shuffled within each round, every measurement has its own seed, and strata import reads the results.
     """

@@ -32,7 +32,9 @@ def export(
     ] = None,
     store: common.StoreUrl = None,
 ) -> None:
-    """Write stored runs as files of other tools: tables, metrics, test reports, fio's JSON, HdrHistogram logs."""
+    """Write stored runs as files of other tools. Formats: tables, metrics, test reports, fio's JSON,
+    HdrHistogram logs.
+    """
     from strata.app.export import export as write
     from strata.app.export import write_export
 

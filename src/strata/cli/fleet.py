@@ -15,7 +15,7 @@ from strata.text.output import note
 if TYPE_CHECKING:
     from strata.model.peers import FleetCompared
 
-fleet = Commands("fleet", "Measure the same on many hosts, and name the hosts that are slower than their peers.")
+fleet = Commands("fleet", "Measure many hosts alike and name the slower ones. A host is slower than its peers.")
 
 Markdown = Annotated[Path | None, typer.Option(help="Write the comparison as Markdown to this file.")]
 
@@ -31,15 +31,18 @@ def diagnose(
         list[str] | None, typer.Option(help="Measure on this node only; repeatable (default: all nodes).")
     ] = None,
     rounds: Annotated[int, typer.Option(min=1, max=100, help="Number of rounds on each host.")] = 6,
-    runtime: Annotated[str | None, typer.Option(help="Time for each step without its ramp, e.g. 1s.")] = None,
-    ramp: Annotated[str | None, typer.Option("--ramp-time", help="Ramp of each step, not counted.")] = None,
+    runtime: Annotated[str | None, typer.Option(help="Measured time per cell and round (default 1s).")] = None,
+    ramp: Annotated[
+        str | None,
+        typer.Option("--ramp-time", help="Warm-up time before each measurement, not counted (default 250ms)."),
+    ] = None,
     size: Annotated[str | None, typer.Option(help="Size of the test file of each host, e.g. 1g.")] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Run no workloads that write.")] = False,
     markdown: Markdown = None,
     store: common.StoreUrl = None,
     json: common.JsonFlag = False,
 ) -> int:
-    """Measure every layer on every host at the same time, and name the hosts that are slower, with the layer.
+    """Measure all hosts at once and name the slower ones. Measures every layer and names the layer that is slower.
 
     Each host measures its own storage; the runs are stored here. Exit code 1: at least one host returned no run.
     """
@@ -63,7 +66,9 @@ def compare(
     store: common.StoreUrl = None,
     json: common.JsonFlag = False,
 ) -> int:
-    """Compare runs of several hosts, and name the hosts that are slower than their peers, with the layer."""
+    """Compare runs of several hosts and name the slower ones. A host is slower than its peers; the layer is
+    named too.
+    """
     from strata.app.fleet import compare_hosts
 
     return _shown(compare_hosts(runs, store), markdown, json=json)

@@ -35,7 +35,7 @@ def compare(
     ] = None,
     anyway: Anyway = False,
 ) -> None:
-    """Compare two runs cell by cell: what is slower, faster or equivalent, and where latency changed.
+    """Compare two runs cell by cell. Shows what is slower, faster or equivalent, and where latency changed.
 
     The environments are compared field by field. Runs with different generators, builds, sizes or run times are
     refused.
@@ -79,7 +79,9 @@ def history(
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> None:
-    """Show one cell over all runs: chart, table, and level changes with the changes in the environment."""
+    """Show one cell over all runs, with its level changes. Beside the chart and the table: changes in the
+    environment.
+    """
     from strata.app.history import history_of
     from strata.app.outputs import write_output
     from strata.report.history_text import history_text

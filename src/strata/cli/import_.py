@@ -35,7 +35,7 @@ def import_(
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> int:
-    """Import results of other tools as runs: fio, diskspd and others, recognised by their content.
+    """Import results of fio, diskspd and other tools as runs. Formats are recognised by their content.
 
     Exit code 1 if a file was not understood; the others are imported.
     """

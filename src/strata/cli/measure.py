@@ -59,7 +59,8 @@ def measure(
     trace: common.Trace = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show each thread (one endpoint only).")] = False,
 ) -> int:
-    """Measure one workload on one endpoint, or every layer of a directory or stack file in interleaved rounds.
+    """Measure one endpoint, or every layer of a stack. WHERE is an endpoint, a directory or a stack file; layers
+    are measured in interleaved rounds.
 
     A directory is measured with the same workloads as `diagnose`, or with the one that --rw gives, and compared and
     stored without experiments. With --resume: measure the missing cells of an interrupted run.

@@ -12,7 +12,9 @@ from strata.cli.help import Commands
 from strata.errors import Exit
 from strata.text.output import note
 
-node = Commands("node", "Use several machines: each becomes a node that carries out its part of a measurement.")
+node = Commands(
+    "node", "Measure from several machines. Each becomes a node that carries out its part of a measurement."
+)
 
 Trust = Annotated[
     Path | None,
@@ -41,7 +43,9 @@ def trust(
     ] = False,
     json: common.JsonFlag = False,
 ) -> int:
-    """Make a certificate authority and one certificate per node for mutual TLS; revoke or check existing ones."""
+    """Make, check or revoke certificates of nodes. For mutual TLS: a certificate authority and one certificate per
+    node.
+    """
     from strata.app import nodes
     from strata.report.nodes_text import trust_text
 
@@ -83,7 +87,7 @@ def join(
     ] = None,
     wait: Annotated[str, typer.Option(help="Time to wait for the scheduler to start.")] = "60s",
 ) -> int:
-    """Make this machine a node of a cluster, until interrupted or the scheduler is gone."""
+    """Make this machine a node of a cluster. Ends when it is interrupted, or when the scheduler is gone."""
     from strata.app import nodes
 
     seconds = common.seconds(wait) or 0.0
@@ -99,7 +103,7 @@ def list_them(
     ] = None,
     json: common.JsonFlag = False,
 ) -> None:
-    """List the nodes of a scheduler: version, rights, clock offset with its bound, round trip."""
+    """List the nodes of a scheduler. Shows version, rights, clock offset with its bound, and round trip."""
     from strata.app import nodes
     from strata.report.nodes_text import nodes_text
 

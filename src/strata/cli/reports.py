@@ -36,7 +36,9 @@ def report(
 
 
 def clean(json: common.JsonFlag = False) -> None:
-    """Remove test files and tracing instances that crashed or killed runs left behind. Removes only Strata's own."""
+    """Remove test files and traces that killed runs left. Removes only files and tracing instances of Strata's own
+    runs.
+    """
     from strata.app.clean import clean_files, clean_remote, clean_tracing
     from strata.report.json_ import render_part
 
@@ -68,7 +70,7 @@ def explain(
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> None:
-    """Show the evidence for a verdict: predicted and measured rows, causes ruled out, and experiments."""
+    """Show the evidence for a verdict. Lists predicted and measured rows, causes ruled out, and experiments."""
     from strata.app.kept import load_report
     from strata.report.explained import explained, explained_text
 

@@ -34,7 +34,7 @@ class Swept(Bundle):
     ] = "iodepth"
     points: Annotated[
         str | None,
-        typer.Option(help="Values to start with, e.g. 1,2,4,8 (default: doublings); more are added at the knee."),
+        typer.Option(help="Values to start with, e.g. 1,2,4,8 (default: powers of two); more are added at the knee."),
     ] = None
     budget: Annotated[str | None, typer.Option(help="Time for the whole sweep (default 1m).")] = None
     until: Annotated[
@@ -118,7 +118,8 @@ def scale(
     ] = False,
     destructive: common.Destructive = None,
 ) -> int:
-    """Sweep one axis until the rate stops following the load: limit, knee, saturated resource, and what a change gains.
+    """Sweep one axis until the rate stops following the load. Shows the limit, the knee, the saturated resource, and
+    what a change gains.
 
     Points are interleaved in rounds, and added where the curve bends. Every point is stored and can be resumed.
     """

@@ -15,7 +15,7 @@ def schema(
         str | None, typer.Argument(help="Document: report, check, import, … (default: the names of all).")
     ] = None,
 ) -> None:
-    """Print the JSON Schema of a document that --json prints: strata.report/1 and others."""
+    """Print the JSON Schema of a document that --json prints. Documents: strata.report/1 and others."""
     from strata.app import schemas
 
     others = lab_door.documents()

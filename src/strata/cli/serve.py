@@ -37,7 +37,7 @@ def serve(
     ] = False,
     store: common.StoreUrl = None,
 ) -> None:
-    """Show runs, comparisons, histories and baselines in a browser, and a run while it is measured.
+    """Show stored runs, and a running measurement, in a browser. Also shows comparisons, histories and baselines.
 
     Listens on loopback only by default. The printed address contains the access token. Issues no I/O.
     """

@@ -31,7 +31,7 @@ def stage(
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> int:
-    """Measure a stack whose layers cannot exist at the same time, one stage after the other.
+    """Measure a stack whose layers cannot exist together. One stage is measured after the other.
 
     Shows which layers have a measurement and what to do by hand next; strata diagnose then names the slow layer.
     """

@@ -41,7 +41,8 @@ def survey(
     ] = None,
     write: Annotated[Path | None, typer.Option(help="Write a draft of the stack file for this path.")] = None,
 ) -> None:
-    """Show device chain, file system, caches, paths, health, CPUs, cards, limits and load under PATH, with warnings."""
+    """Show the storage stack under PATH, with warnings. Lists the device
+    chain, file system, caches, paths, health, CPUs, cards, limits and load."""
     from strata.app import outputs
     from strata.app import survey as app_survey
     from strata.report.json_ import render_part

@@ -13,6 +13,7 @@ from strata import units
 from strata.cli import common, tables
 from strata.cli.bundle import Bundle
 from strata.errors import UsageError
+from strata.schemes import SCHEMES
 from strata.text.output import note
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def target(
     ] = None,
     listen: Annotated[
         str, typer.Option(help="TCP address and port to listen on; port 0 selects a free one.")
-    ] = "127.0.0.1:10809",
+    ] = f"127.0.0.1:{SCHEMES['nbd'].port}",
     socket: Annotated[
         Path | None, typer.Option(help="Listen on this unix socket instead of TCP; only your user may connect.")
     ] = None,
@@ -79,7 +80,7 @@ def target(
         Path | None, typer.Option(help="Publish the server-side time of every request on this unix socket.")
     ] = None,
 ) -> None:
-    """Serve a known-good remote end over NBD until interrupted, as the reference for measuring a network."""
+    """Serve a known-good remote end over NBD until interrupted. It is the reference for measuring a network."""
     from strata.app import target as app_target
 
     if sum(x is not None for x in (file, memory, null)) != 1:

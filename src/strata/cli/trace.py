@@ -66,7 +66,7 @@ def trace(
     ] = None,
     json: common.JsonFlag = False,
 ) -> int:
-    """Record the block I/O of a device briefly: service times, depth, order, reordering, splits and threads."""
+    """Record the block I/O of a device briefly. Shows service times, depth, order, reordering, splits and threads."""
     if (where is None) == (from_ is None):
         raise UsageError(
             "cannot trace:", "", "give either a device or path, or --from", "for example: strata trace /mnt/volume"

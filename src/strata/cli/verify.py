@@ -11,6 +11,7 @@ from strata import units
 from strata.cli import common, completion, tables
 from strata.cli.bundle import Bundle
 from strata.errors import Exit, UsageError
+from strata.model.workload_options import OPTIONS
 from strata.text.output import note
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Written(Bundle):
     size: Annotated[
         str | None, typer.Option(help="Amount of data to verify, e.g. 1g; for a new file also its size (default 256m).")
     ] = None
-    bs: Annotated[str, typer.Option(help="Block size of each I/O, e.g. 4k.")] = "4k"
+    bs: Annotated[str, typer.Option(help=OPTIONS["bs"].help)] = OPTIONS["bs"].default
     sector: Annotated[str | None, typer.Option(help="Unit that carries one stamp (default 512 bytes).")] = None
     iodepth: Annotated[int, typer.Option(help="I/Os in flight per thread.")] = 8
     numjobs: Annotated[
@@ -88,7 +89,8 @@ def verify(
     json: common.JsonFlag = False,
     progress: common.ProgressMode = "auto",
 ) -> int:
-    """Write stamped blocks, read them back, and name what is lost, torn, stale, misdirected, corrupted or foreign.
+    """Write stamped blocks, read them back, and name the faults. Finds lost, torn, stale, misdirected, corrupted and
+    foreign blocks.
 
     With --journal, an interrupted run (kill -9, a dead server, a power loss) can be checked and resumed. Exit code 3
     if a fault was found, 4 if the result is inconclusive.

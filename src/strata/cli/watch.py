@@ -63,7 +63,7 @@ def watch(
     json: common.JsonFlag = False,
     store: common.StoreUrl = None,
 ) -> int:
-    """Watch the application's own load and name the layer that limits it; issues no I/O to the storage."""
+    """Watch an application's own load and name what limits it. Issues no I/O to the storage."""
     if where is None:
         raise UsageError("nothing to watch", "", "no path is given", "strata watch /mnt/volume --for 60s")
     tables.WATCH.check(context, tables.EVERY if every else tables.AROUND if around else tables.WATCHED)

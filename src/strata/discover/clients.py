@@ -10,8 +10,6 @@ from urllib.parse import quote
 from strata.host.mounts import Mount, unescape
 from strata.host.proc import Sys
 
-NFS_KINDS = frozenset({"nfs", "nfs4"})
-SMB_KINDS = frozenset({"cifs", "smb3"})
 GLUSTER_KINDS = frozenset({"fuse.glusterfs", "glusterfs"})
 _GLUSTERD = "/var/lib/glusterd/vols"
 _RBD = "/sys/bus/rbd/devices"

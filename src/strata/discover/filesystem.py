@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 
 from strata.discover import clients
-from strata.host.mounts import Mount
+from strata.host.mounts import NFS_KINDS, SMB_KINDS, Mount
 from strata.host.proc import Sys
 from strata.model.survey import FileSystem
 
 _NETWORK = {
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
+    *NFS_KINDS,
+    *SMB_KINDS,
     "smbfs",
     "ceph",
     "glusterfs",
@@ -70,8 +68,8 @@ _TELLING = (
     "rdma",
 )
 _CLIENTS = {
-    **dict.fromkeys(clients.NFS_KINDS, clients.describe_nfs),
-    **dict.fromkeys(clients.SMB_KINDS, clients.describe_cifs),
+    **dict.fromkeys(NFS_KINDS, clients.describe_nfs),
+    **dict.fromkeys(SMB_KINDS, clients.describe_cifs),
     **dict.fromkeys(clients.GLUSTER_KINDS, clients.describe_gluster),
 }
 

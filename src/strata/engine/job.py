@@ -13,7 +13,7 @@ from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.placement import Placement
 from strata.model.plan import Segment
 from strata.model.workload import ClosedLoop, OpenLoop, Workload
-from strata.model.workload_options import PLAIN
+from strata.model.workload_options import MIX_READS, PLAIN
 
 
 class Timing(Value):
@@ -98,7 +98,7 @@ def _pattern(workload: Workload) -> dict[str, Any]:
     found: dict[str, Any] = {
         "rw": workload.rw.value,
         "bs": workload.bs,
-        "rwmixread": 50 if workload.rwmixread is None else workload.rwmixread,
+        "rwmixread": MIX_READS if workload.rwmixread is None else workload.rwmixread,
         "order": None if workload.order is None else workload.order.model_dump(),
         "bssplit": split,
         "range": None if workload.range is None else workload.range.model_dump(),

@@ -150,7 +150,7 @@ def read_table(text: str, name: str, mapping: Mapping[str, str] | None = None) -
     made = [_row(n, head, columns, r, problems) for n, r in enumerate(rows[1:], 2) if any(c.strip() for c in r)]
     if problems:
         hint = "name the columns: --column 'HEADING=rate [MB/s]' (docs/guide/laws.md lists the kinds)"
-        raise UsageError("cannot read the table", name, f"{len(problems)} problem(s)", hint, tuple(problems))
+        raise UsageError("cannot read the table", name, "", hint, tuple(problems))
     aside = _results_not_read(made, chosen)
     return Table(name=name, rows=tuple(_unique([_without(r, aside) for r in made])), words=words, figures=figures)
 

@@ -9,6 +9,8 @@ from pathlib import Path, PurePosixPath
 
 from strata.host.proc import Sys, descriptor
 
+NFS_KINDS, SMB_KINDS = ("nfs", "nfs4"), ("cifs", "smb3")
+"""Types of the kernel's own clients, as mountinfo says them."""
 _OCTAL = re.compile(rb"\\([0-7]{3})")
 
 

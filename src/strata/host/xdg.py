@@ -9,7 +9,9 @@ from pathlib import Path
 from strata.errors import RunFailed
 from strata.host import ownership
 
-_HINT = "set STRATA_STATE_DIR to a directory of your own (with sudo: sudo -H keeps it in root's home)"
+ELSEWHERE = "set STRATA_STATE_DIR to a directory of your own"
+"""The hint where what lies in the state directory is not the user's."""
+_HINT = f"{ELSEWHERE} (with sudo: sudo -H keeps it in root's home)"
 _HOLDS = r"strata\.db.*|\.?files\..*|tracing|nodes|watch|live|serve|.*\.lock"
 """What the state directory holds."""
 

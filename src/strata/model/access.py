@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from strata import units
 from strata.model.base import Value
-from strata.model.workload_options import THETA_MOST, bounds
+from strata.model.workload_options import OPTIONS, THETA_MOST, bounds
 
 
 class Part(Value):
@@ -134,7 +134,7 @@ SEQUENTIAL = (Interlocked, Strided)
 class BsShare(Value):
     """One of several sizes (bytes) and its weight."""
 
-    bs: int = Field(multiple_of=512, **bounds("bs"))
+    bs: int = Field(multiple_of=OPTIONS["bs"].step, **bounds("bs"))
     weight: int = Field(ge=1)
 
 

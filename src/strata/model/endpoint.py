@@ -106,6 +106,16 @@ def address(host: str, port: int) -> str:
     return f"[{bare}]:{port}" if ":" in bare else f"{bare}:{port}"
 
 
+OWN_SERVER = "127.0.0.1:0/"
+"""In an NBD endpoint: a server that Strata starts itself for the run, on a free port of the loopback."""
+
+
+def own_export(uri: str) -> str | None:
+    """The export's name where the server is one that Strata starts itself, else None."""
+    head, own, tail = uri.partition(OWN_SERVER)
+    return tail.partition("?")[0] if own and head == "nbd://" else None
+
+
 LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"})
 
 

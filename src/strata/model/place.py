@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from strata.model.endpoint import EndpointKind
+from strata.model.endpoint import OWN_SERVER, EndpointKind, own_export
 from strata.model.run import Run
 from strata.model.stack import Layer, Stack
 
 BETWEEN = " · "
 """Parts an identity."""
 OWN_ENGINE = "native"
-OWN_SERVER = "127.0.0.1:0/"
-"""In an endpoint: a server that Strata starts for the run, on a free port."""
 
 
 def identity_of(run: Run, layer_name: str) -> str:
@@ -40,6 +38,6 @@ def _where(layer: Layer) -> str:
     target = layer.target
     if target.kind is EndpointKind.FILE:
         return f"file:{PurePosixPath(target.path or '/').parent}"
-    if target.kind is EndpointKind.NBD and OWN_SERVER in target.uri:
+    if own_export(target.uri) is not None:
         return f"own server, {target.uri.partition(OWN_SERVER)[2]}"
     return target.uri

@@ -22,7 +22,7 @@ from strata import parsing
 from strata.errors import PROBLEMS_SHOWN, UsageError
 from strata.model import smb_uri
 from strata.model.base import Value, WithPassword, sparse
-from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.endpoint import Endpoint, EndpointKind, own_export
 from strata.model.expect import Expect
 from strata.model.toml_words import line_of, outer_line, problems, unknown
 from strata.text import secrets
@@ -304,8 +304,7 @@ class Stack(Value):
             found += [] if (p := _anchor_problem(stack)) is None else [p]
             if not found:
                 return stack
-        why = f"{len(found)} problem{'s' if len(found) > 1 else ''}"
-        raise UsageError("cannot use the stack file", where, why, _GUIDE, tuple(found))
+        raise UsageError("cannot use the stack file", where, "", _GUIDE, tuple(found))
 
 
 def _in_two_keys(layer: Any, order: Sequence[Any]) -> Any:
@@ -335,7 +334,6 @@ def _below_problems(layer: Layer, before: Collection[str]) -> Iterator[str]:
                 yield f"layer {layer.name!r} {what} {name!r} twice"
 
 
-_OWN = re.compile(r"nbd://127\.0\.0\.1:0/")
 _OUTER = ("stack", "node", "layer")
 _TABLES = {"": "[stack]", "nodes": "[[node]]", "layers": "[[layer]]"}
 _GUIDE = "to draft one: strata survey PATH --write new.toml; docs/guide/stack-file.md lists every key"
@@ -347,7 +345,7 @@ def _endpoint_problem(text: str, number: int, layer: Layer) -> str | None:
 
 
 def _stats_problem(text: str, number: int, layer: Layer) -> str | None:
-    if layer.stats is None or (layer.target.kind is EndpointKind.NBD and not _OWN.match(layer.endpoint)):
+    if layer.stats is None or (layer.target.kind is EndpointKind.NBD and own_export(layer.endpoint) is None):
         return None
     why = "Strata starts this server itself, and reads its statistics"
     if layer.target.kind is not EndpointKind.NBD:

@@ -13,7 +13,17 @@ from strata import units
 from strata.model.access import SEQUENTIAL, BsSplit, ByteRange, Once, Order, Strided, WriteData
 from strata.model.base import Value, sparse
 from strata.model.rw import Rw
-from strata.model.workload_options import BLOCKS, DURABILITY, OPEN_DEPTH, PACE, PATTERN, PLAIN, WorkloadOption, bounds
+from strata.model.workload_options import (
+    BLOCKS,
+    DURABILITY,
+    OPEN_DEPTH,
+    OPTIONS,
+    PACE,
+    PATTERN,
+    PLAIN,
+    WorkloadOption,
+    bounds,
+)
 
 
 class Sync(StrEnum):
@@ -151,8 +161,8 @@ class Workload(Value):
         found = []
         if (self.rwmixread is not None) != mixed:
             found.append("rw=rw and rw=randrw need rwmixread, and no other pattern takes it")
-        if self.bs % 512:
-            found.append(f"bs={self.bs} is not a multiple of 512 bytes")
+        if not OPTIONS["bs"].in_step(self.bs):
+            found.append(f"bs={self.bs} is not {OPTIONS['bs'].steps}")
         if self.direct and self.cache is not Cache.AS_FOUND:
             found.append(f"a {self.cache} cache needs buffered I/O: O_DIRECT bypasses it")
         if self.rwmix_run > 1 and not mixed:
@@ -171,9 +181,9 @@ class Workload(Value):
         if self.shares and not sum(self.shares):
             found.append("at least one target needs a share above 0")
         if self.deal == "thread" and self.threads < len(self.shares):
-            found.append(f"{self.threads} thread(s) are too few for {len(self.shares)} targets")
-        if self.deal == "client" and self.clients < max(2, len(self.shares)):
-            found.append(f"{self.clients} client(s) are too few for {len(self.shares)} targets")
+            found.append(f"{len(self.shares)} targets need at least {len(self.shares)} threads")
+        if self.deal == "client" and self.clients < (least := max(2, len(self.shares))):
+            found.append(f"deal=client with {units.plural(len(self.shares), 'target')} needs at least {least} clients")
         return found
 
     def _size_problems(self) -> list[str]:

@@ -20,6 +20,8 @@ from strata.model.rw import Rw
 
 CLOSED_DEPTH, OPEN_DEPTH = 1, 256
 """Depth where none is given; of an open loop its bound."""
+MIX_READS = 50
+"""Percent of reads of a mixed workload where none is given; fio's own default too."""
 COUNT_MOST = (1 << 32) - 1
 """Of what the engine counts in 32 bits."""
 RATE_MOST = 1_000_000_000
@@ -59,7 +61,8 @@ class WorkloadOption:
     """One option.
 
     ``name``: the key in a profile. ``spelled``: how the command line says it, `--name` by default; empty: not there.
-    ``low``, ``high``: bounds, both included; of a `Kind.NUMBER` ``low`` itself is left out. ``choices``: of a word,
+    ``low``, ``high``: bounds, both included; of a `Kind.NUMBER` ``low`` itself is left out. ``step``: whole multiples
+    of it. ``choices``: of a word,
     where it is one of few. ``fio``: the word of a fio job that has the same meaning; empty: the words of others say it
     too; None: it has none, or it is read together with others. ``means``: a flag that is short for another option's
     value. ``needs``: another option that has to be there; ``apart``: one that must not.
@@ -78,6 +81,7 @@ class WorkloadOption:
     default: Any = None
     low: int | None = None
     high: int | None = None
+    step: int = 1
     choices: tuple[str, ...] = ()
     spelled: tuple[str, ...] | None = None
     fio: str | None = None
@@ -122,6 +126,15 @@ class WorkloadOption:
         label = self.label_of_one if self.label_of_one and value == 1 else self.label
         return self.key.format(exactly), label.format(said)
 
+    @property
+    def steps(self) -> str:
+        """``a multiple of 512 bytes``; for people."""
+        return f"a multiple of {self.step} bytes"
+
+    def in_step(self, value: float) -> bool:
+        """Whether it is a whole multiple of the step."""
+        return value % self.step == 0
+
     def holds(self, value: float) -> bool:
         """Whether it is within the bounds."""
         low, high = -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
@@ -133,7 +146,10 @@ _CLOSED, _OPEN = "Closed loop: ", "Open loop: "
 _FLUSHES = "flushes between writes (fsync, fdatasync)"
 _ROWS = (
     WorkloadOption("rw", Kind.WORD, PATTERN, Rw.help()),
-    WorkloadOption("bs", Kind.SIZE, PATTERN, "Block size of each I/O, e.g. 4k.", "4k", low=512, high=64 * units.MIB),
+    WorkloadOption(
+        "bs", Kind.SIZE, PATTERN, "Block size of each I/O, e.g. 4k.", "4k", low=512, high=64 * units.MIB,
+        step=512,
+    ),
     WorkloadOption(
         "iodepth", Kind.COUNT, PATTERN,
         f"I/Os in flight per thread (default {CLOSED_DEPTH}); with --rate-iops their upper limit "
@@ -151,8 +167,8 @@ _ROWS = (
         1, low=1, high=1024, field="clients", key="c{}", label="{} clients", asks="several clients (clients)",
     ),
     WorkloadOption(
-        "rwmixread", Kind.COUNT, PATTERN, "Percentage of reads, for rw and randrw (default 50).", low=0, high=100,
-        fio="rwmixread",
+        "rwmixread", Kind.COUNT, PATTERN, f"Percentage of reads, for rw and randrw (default {MIX_READS}).",
+        low=0, high=100, fio="rwmixread",
     ),
     WorkloadOption(
         "rate_iops", Kind.NUMBER, PACE,

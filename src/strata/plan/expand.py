@@ -87,9 +87,7 @@ def expand(
         *(f"no cell is named {key!r}" for key in sorted(set(given) - {c.key for c in cells})),
     ]
     if problems:
-        raise UsageError(
-            "cannot plan", f"stack {stack.name!r}", f"{len(problems)} problem(s)", problems=tuple(problems)
-        )
+        raise UsageError("cannot plan", f"stack {stack.name!r}", problems=tuple(problems))
     steps = interleave(cells, schedule.rounds, seed)
     span = schedule.ramp_s + schedule.runtime_s
     written = _bytes_written(cells, steps, span, assumed_write_bps)

@@ -78,12 +78,12 @@ def _axes(text: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]
             raise UsageError("cannot use the matrix", text, why, f"{choices(text, MATRICES)}, or {EXAMPLE}")
         given[name.strip()] = [v.strip() for v in values.split(",") if v.strip()]
     try:
-        sizes = sorted({units.parse_size(v) for v in given.get("bs", ["4k"])})
+        sizes = sorted({units.parse_size(v) for v in given.get("bs", [BS.default])})
         depths = sorted({int(v) for v in given.get("iodepth", ["1"])})
     except ValueError as e:
         raise UsageError("cannot use the matrix", text, f"iodepth: {e}", EXAMPLE) from e
-    if not sizes or any(not BS.holds(s) or s % 512 for s in sizes):
-        why = f"bs must be multiples of 512 bytes in {BS.within}"
+    if not sizes or any(not BS.holds(s) or not BS.in_step(s) for s in sizes):
+        why = f"each bs must be {BS.steps} in {BS.within}"
         raise UsageError("cannot use the matrix", text, why, EXAMPLE)
     if not depths or not all(map(DEPTH.holds, depths)):
         raise UsageError("cannot use the matrix", text, f"iodepth must be in {DEPTH.within}", EXAMPLE)

@@ -67,8 +67,8 @@ def _side(text: str, problems: list[str]) -> tuple[BsShare, ...] | None:
     weights = [round(100 * (left / open_ends if share is None else share)) for _, share in found]
     sized = [(size, weight) for (size, _), weight in zip(found, weights, strict=True) if size is not None and weight]
     for one, _ in sized:
-        if not BS.holds(one) or one % 512:
-            problems.append(f"bssplit={text}: {one} is not a multiple of 512 bytes in {BS.within}")
+        if not BS.holds(one) or not BS.in_step(one):
+            problems.append(f"bssplit={text}: {one} is not {BS.steps} in {BS.within}")
             return None
     divisor = math.gcd(*(weight for _, weight in sized)) or 1
     return tuple(BsShare(bs=one, weight=weight // divisor) for one, weight in sized)

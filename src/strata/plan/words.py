@@ -12,7 +12,7 @@ from strata.errors import UsageError
 from strata.model.access import Interlocked
 from strata.model.rw import Rw
 from strata.model.workload import Cache, ClosedLoop, Limits, OpenLoop, Sync, Workload
-from strata.model.workload_options import CLOSED_DEPTH, OPEN_DEPTH, OPTIONS, PLAIN, Kind, WorkloadOption
+from strata.model.workload_options import CLOSED_DEPTH, MIX_READS, OPEN_DEPTH, OPTIONS, PLAIN, Kind, WorkloadOption
 from strata.plan.pattern_words import bssplit_of, order_of, range_of, size_of
 
 _SYNC = {"none": Sync.NONE, "0": Sync.NONE, "dsync": Sync.DSYNC, "rwf_dsync": Sync.RWF_DSYNC}
@@ -20,7 +20,7 @@ _LIKE = {"linear": "constant"}
 """fio's word for what we call otherwise."""
 
 
-def workload_from_words(rw: str = "randread", bs: str | int = "4k", **words: Any) -> Workload:
+def workload_from_words(rw: str = "randread", bs: str | int = OPTIONS["bs"].default, **words: Any) -> Workload:
     """The workload these words ask for; ``words`` by their names in `strata.model.workload_options`.
 
     Sizes in bytes or as ``8k``, times as ``10ms``; rates and ceilings are totals over all threads. ``iodepth`` defaults
@@ -38,8 +38,8 @@ def workload_from_words(rw: str = "randread", bs: str | int = "4k", **words: Any
     problems += [f"{row.name}={had[row.name]} needs {row.needs}" for row in alone]
     pattern = _pattern(rw, problems)
     durability = _sync(str(had["sync"] or "none"), pattern, problems)
-    if isinstance(had["bs"], int) and had["bs"] % 512:
-        problems.append(f"bs={bs} is not a multiple of 512 bytes")
+    if isinstance(had["bs"], int) and not OPTIONS["bs"].in_step(had["bs"]):
+        problems.append(f"bs={bs} is not {OPTIONS['bs'].steps}")
     mix = _mix(had["rwmixread"], pattern, problems)
     limits = _limits(had, problems)
     special = {} if pattern is None or had["bs"] is None else _special(had, pattern, problems)
@@ -65,7 +65,7 @@ def dealt(workload: Workload, shares: tuple[int, ...], deal: str) -> Workload:
 
 def _unusable(where: str, problems: list[str]) -> UsageError:
     example = "for example: --rw randread --bs 8k --iodepth 8"
-    return UsageError("cannot use the workload", where, f"{len(problems)} problem(s)", example, tuple(problems))
+    return UsageError("cannot use the workload", where, "", example, tuple(problems))
 
 
 def _said(problem: Mapping[str, Any]) -> str:
@@ -133,7 +133,7 @@ def _limits(had: Mapping[str, Any], problems: list[str]) -> Limits | None:
     if had["limit_iops"] is None and had["limit_bytes"] is None and not pause:
         return None
     if rate is not None:
-        problems.append("limits and think time apply to a closed loop only: leave out rate_iops, or leave them out")
+        problems.append("limits and think time apply to a closed loop only: they cannot be combined with rate_iops")
     return Limits(
         iops=had["limit_iops"], bytes_per_s=had["limit_bytes"], think_ns=pause or 0,
         think_every=had["thinktime_blocks"] or 1,
@@ -195,7 +195,7 @@ def _sync(sync: str, pattern: Rw | None, problems: list[str]) -> Sync | None:
 def _mix(rwmixread: int | None, pattern: Rw | None, problems: list[str]) -> int | None:
     mixed = pattern is not None and pattern.mixed
     if rwmixread is None:
-        return 50 if mixed else None
+        return MIX_READS if mixed else None
     if pattern is not None and not mixed:
         problems.append(f"rwmixread={rwmixread} applies to rw=rw and rw=randrw, not to rw={pattern.value}")
     return rwmixread

@@ -107,6 +107,4 @@ def moments(unix_ns: Sequence[int]) -> list[str]:
     return [one.strftime("%Y-%m-%d %H:%M:%S.%f") for one in at]
 
 
-def plural(n: int, word: str) -> str:
-    """``1 cell``, ``3 cells``."""
-    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+plural = units.plural

@@ -35,7 +35,7 @@ def _file(one: FileOutcome, width: int, paint: Paint) -> Iterator[str]:
         where = ", ".join(f"{word} {n}" for word, n in (("line", one.line), ("column", one.column)) if n is not None)
         head = wrap(f"✗ {clean(one.shown)}" + (f" · {where}" if where else ""), width, "", "  ")
         yield from (paint(x, "bold", "red") for x in head)
-        yield from wrap(f"not understood: {clean(one.problem or '')}", width, "    ")
+        yield from wrap(f"cannot import: {clean(one.problem or '')}", width, "    ")
         return
     found = one.imported
     tool = f"{found.tool} {found.version}".strip()

@@ -22,6 +22,7 @@ from strata.model.result import CellResult
 from strata.model.run import RunStatus
 from strata.model.scale import Axis, ScaleAsk
 from strata.model.workload import OpenLoop
+from strata.model.workload_options import OPEN_DEPTH
 from strata.run.execute import (
     Emit,
     Finish,
@@ -42,7 +43,6 @@ OPEN_SHARES = (0.5, 0.8, 0.9, 1.0, 1.2)
 OPEN_ROUNDS = 3
 OPEN_PART = 0.2
 """Of the budget, for the open loops."""
-OPEN_DEPTH = 256
 LEAST_IOS = 150
 """Of a point's further rounds: with few I/Os the spread of the rounds is that of their number."""
 LEAST_IOS_OF_A_CACHE = 600

@@ -129,7 +129,7 @@ def refuse_what_the_floor_forbids(matrix: Matrix, plan: Plan) -> None:
         return
     asked, between = units.percent(ask.target, 2), units.percent(told.noise.between, 2)
     if needed is None:
-        why = f"equal starts differ by {between} here, which no longer time mends"
+        why = f"identical runs vary by {between} here; a longer run does not help"
         reachable = max(told.half_width, 2.2 * told.noise.between / 4.9)
         hint = f"ask for less: --until {units.percent(reachable, 1).replace(' ', '')}"
     else:

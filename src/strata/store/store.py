@@ -28,7 +28,7 @@ WRITES = "strata_writes"
 """The execution option of a connection that says whether its transactions write."""
 
 NAMED_AT_MOST = 10
-_NO_RUN = "there is no run with that id"
+_NO_RUN = "no run has this id"
 
 Complete = tuple[Run, Sequence[CellResult], tuple[Analysis, Diagnosis]]
 """A run with its results and its outcome."""
@@ -305,7 +305,7 @@ class Store(Recall):
     def _unknown(self, session: Session, run_id: str) -> UsageError:
         newest = session.scalars(select(RunRow.id).order_by(RunRow.created_unix_ns.desc()).limit(3)).all()
         hint = f"the newest are {', '.join(newest)}" if newest else "there are no runs yet: strata diagnose PATH"
-        return UsageError("there is no run", repr(run_id), f"in {self.path}", hint)
+        return UsageError(f"no run {run_id!r} in the store", str(self.path), "", hint)
 
 
 def _said(diagnosis: Diagnosis, what: str) -> dict[str, str | None]:

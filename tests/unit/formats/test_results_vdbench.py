@@ -34,7 +34,7 @@ def test_cells_are_the_printed_averages() -> None:
         assert ends == list(range(1, len(ends) + 1))
     assert [c.asked["threads"] for c in found.cells] == [1, 4, 8]
     assert [c.asked.get("limit_iops") for c in found.cells] == [None, None, 200], "9999988 is no limit"
-    assert found.left_out == ("run SD_format: its average is of nothing",)
+    assert found.left_out == ("run SD_format: its average covers no samples",)
 
 
 def test_the_summary_says_the_same_with_fewer_places() -> None:

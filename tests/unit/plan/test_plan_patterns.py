@@ -149,7 +149,7 @@ def test_moments_of_a_split() -> None:
         ("read", {"limit_iops": -1}, "iops=-1"),
         ("read", {"shares": (0, 0)}, "needs a share"),
         ("read", {"deal": "luck"}, "deal=luck"),
-        ("read", {"shares": (1, 1), "deal": "thread"}, "too few for 2 targets"),
+        ("read", {"shares": (1, 1), "deal": "thread"}, "2 targets need at least 2 threads"),
     ],
 )
 def test_what_cannot_be_is_named(rw: str, words: dict[str, object], said: str) -> None:

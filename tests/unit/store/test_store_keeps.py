@@ -52,7 +52,7 @@ def test_update_replaces_the_run_and_keeps_its_cells(store):
 
 
 def test_update_of_an_unknown_run_is_refused(store):
-    with pytest.raises(UsageError, match="there is no run"):
+    with pytest.raises(UsageError, match="no run '"):
         store.update_run(sample.run())
     assert store.list_runs(10) == ()
 
@@ -60,7 +60,7 @@ def test_update_of_an_unknown_run_is_refused(store):
 def test_a_matrix_comes_back_as_it_was_said_and_not_when_it_is_damaged(store, path):
     store.create_run(sample.run())
     assert store.matrix(sample.run().id) is None
-    with pytest.raises(StoreError, match="there is no run with that id"):
+    with pytest.raises(StoreError, match="no run has this id"):
         store.save_matrix(sample.matrix("another"))
     said = sample.matrix(sample.run().id)
     store.save_matrix(said)
@@ -100,7 +100,7 @@ def test_a_failed_step_without_a_result_is_kept(store):
 
 
 def test_a_cell_needs_its_run(store):
-    with pytest.raises(StoreError, match="there is no run with that id"):
+    with pytest.raises(StoreError, match="no run has this id"):
         store.save_cell("nobody", sample.cell(0))
     assert store.cells("nobody") == ()
 

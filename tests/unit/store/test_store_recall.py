@@ -62,7 +62,7 @@ def test_of_a_run_in_brief_is_what_the_whole_run_says(path):
         store.create_run(whole)
         brief = store.load_brief(whole.id[:-1])
         assert (brief.id, brief.label, brief.environment) == (whole.id, whole.label, whole.environment)
-        with pytest.raises(UsageError, match="there is no run"):
+        with pytest.raises(UsageError, match="no run '"):
             store.load_brief("no")
 
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from strata.errors import UsageError, choices
 from strata_lab import shipped
 from strata_lab.lab import Lab
-from strata_lab.truth import Injection, Severity
+from strata_lab.truth import Injection, InjectionSeverity
 
 
 @dataclass(frozen=True)
-class Asked:
+class InjectionAsked:
     """``CAUSE:severity`` or ``CAUSE=VALUE`` as it was asked for; with a value of one's own there is no severity."""
 
     cause: str
-    severity: Severity | None = None
+    severity: InjectionSeverity | None = None
     own: float | None = None
 
     def __str__(self) -> str:
@@ -51,20 +51,20 @@ def injection(cause: str) -> Injection:
     return found
 
 
-def parse(word: str) -> Asked:
+def parse(word: str) -> InjectionAsked:
     """``slow-medium``, ``slow-medium:severe`` or ``slow-medium=7000``. Raises `UsageError` naming what there is."""
     if "=" in word:
         return _with_a_value(word)
     cause, _, severity = word.partition(":")
     injection(cause)
     try:
-        return Asked(cause, Severity(severity or Severity.MARKED))
+        return InjectionAsked(cause, InjectionSeverity(severity or InjectionSeverity.MARKED))
     except ValueError as e:
-        hint = choices(severity, Severity)
+        hint = choices(severity, InjectionSeverity)
         raise UsageError("cannot inject", word, f"unknown severity {severity!r}", hint) from e
 
 
-def _with_a_value(word: str) -> Asked:
+def _with_a_value(word: str) -> InjectionAsked:
     cause, _, text = word.partition("=")
     truth = injection(cause)
     try:
@@ -75,4 +75,4 @@ def _with_a_value(word: str) -> Asked:
         raise UsageError(
             "cannot inject", word, f"{text!r} is not a value in {truth.unit}", f"{cause} or {cause}:severe"
         )
-    return Asked(cause, own=own)
+    return InjectionAsked(cause, own=own)

@@ -17,7 +17,7 @@ def _inject(lab: Lab, value: float) -> None:
     fact = lab.last_fact("mirror")
     if fact is None:
         raise RunFailed("cannot add copies to", lab.name, "it is not a btrfs mirror", "--set engine=btrfs")
-    volume = btrfs_pair.Volume(lab, lab.node("n1"), tuple(fact["devices"]), Path(fact["path"]), fact["profile"])
+    volume = btrfs_pair.BtrfsVolume(lab, lab.node("n1"), tuple(fact["devices"]), Path(fact["path"]), fact["profile"])
     nodes = [lab.add_node(f"c{number + 1}") for number in range(len(volume.devices), int(value))]
     volume.copied_to([(node, media.medium(lab, node.name, int(fact["size"])).device) for node in nodes])
 

@@ -19,7 +19,7 @@ from strata_lab.parts.program import FUSE, explained, program, status_of
 
 
 @dataclass(frozen=True)
-class Part:
+class DirectPart:
     """``size`` bytes of ``path`` from ``offset``, shown as the file ``name``; both are multiples of 4096."""
 
     name: str
@@ -33,7 +33,7 @@ class Part:
         return f"{self.name}={self.offset}+{self.size}@{self.path}"
 
     @classmethod
-    def of(cls, word: str) -> Part:
+    def of(cls, word: str) -> DirectPart:
         """What `word` gives. Raises `UsageError`."""
         try:
             name, _, rest = word.partition("=")
@@ -47,7 +47,7 @@ class Part:
 def serve(
     directory: Path | str,
     lower: Path | str | None = None,
-    parts: Sequence[Part] = (),
+    parts: Sequence[DirectPart] = (),
     remotes: Sequence[tuple[str, str]] = (),
 ) -> None:
     """Be the directory until SIGTERM; blocks. ``remotes``: names, and ``nbd://`` or ``smb://`` addresses.
@@ -75,7 +75,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--remote", action="append", default=[], help=known)
     words = parser.parse_args(argv)
     remotes = [(name, uri) for name, _, uri in (word.partition("=") for word in words.remote)]
-    return status_of(lambda: serve(words.dir, words.lower, [Part.of(word) for word in words.part], remotes))
+    return status_of(lambda: serve(words.dir, words.lower, [DirectPart.of(word) for word in words.part], remotes))
 
 
 if __name__ == "__main__":

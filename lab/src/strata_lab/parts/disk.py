@@ -20,7 +20,7 @@ from strata_lab.parts.program import FUSE, Control, explained, program, status_o
 MISSING = "check that the process of the disk is running"
 
 
-class Direction(Value):
+class DiskDirection(Value):
     """Reads or writes since the last reset. ``depth_sum`` over ``n`` is the mean depth that an arriving I/O found."""
 
     n: int
@@ -33,7 +33,7 @@ class Direction(Value):
     depth_sum: int
 
 
-class Span(Value):
+class DiskSpan(Value):
     """How often, and how long in all."""
 
     n: int
@@ -66,8 +66,8 @@ class WriteCache(Value):
 class Head(Value):
     """Seeks, waits for the platter, those of more than half a turn next to the head, and reads from the read-ahead."""
 
-    seek: Span
-    rotation: Span
+    seek: DiskSpan
+    rotation: DiskSpan
     rotations_lost: int
     read_ahead: int
 
@@ -78,7 +78,7 @@ class Blocks(Value):
     read: int
     written: int
     straddled: int
-    rmw: Span
+    rmw: DiskSpan
 
 
 class Member(Value):
@@ -107,12 +107,12 @@ class DiskTruth(Value):
     held_bytes: int
     model: str
     elapsed_ns: int
-    read: Direction
-    write: Direction
-    flush: Span
+    read: DiskDirection
+    write: DiskDirection
+    flush: DiskSpan
     discard: Amount
-    capped: Span
-    slowed: Span
+    capped: DiskSpan
+    slowed: DiskSpan
     depth_max: int
     read_cache: ReadCache
     write_cache: WriteCache

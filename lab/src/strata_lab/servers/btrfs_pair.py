@@ -29,7 +29,7 @@ _PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Volume:
+class BtrfsVolume:
     """A mounted volume. ``devices``: as the owner sees them, its own first; ``path``: where it is mounted."""
 
     lab: Lab
@@ -38,20 +38,20 @@ class Volume:
     path: Path
     profile: str
 
-    def grow(self, node: LabNode, device: str) -> Volume:
+    def grow(self, node: LabNode, device: str) -> BtrfsVolume:
         """The disk of another node joins the running stripe, and the data is spread anew over all of them.
 
         Blocks until it is spread; the volume is used meanwhile. Raises `RunFailed` with the tool's words.
         """
         return self.joined(remote_disk(self.lab, self.owner, node, device, name=f"{self.path.name}-{node.name}"))
 
-    def joined(self, added: str) -> Volume:
+    def joined(self, added: str) -> BtrfsVolume:
         """As `grow`, of a device that the owner sees already."""
         disks.add_to_btrfs(added, self.path)
         disks.tool(["btrfs", "balance", "start", "-dconvert=raid0", str(self.path)], "spread the data of")
-        return Volume(self.lab, self.owner, (*self.devices, added), self.path, "raid0")
+        return BtrfsVolume(self.lab, self.owner, (*self.devices, added), self.path, "raid0")
 
-    def shrink(self) -> Volume:
+    def shrink(self) -> BtrfsVolume:
         """The disk that joined last leaves the running stripe; what it held goes to the others first.
 
         Blocks until it is empty; the volume is used meanwhile. Raises `RunFailed` with the tool's words.
@@ -62,9 +62,9 @@ class Volume:
             words = ["btrfs", "balance", "start", "-f", "-dconvert=single", str(self.path)]
             disks.tool(words, "prepare to remove a device from")
         disks.tool(["btrfs", "device", "remove", gone, str(self.path)], "remove a device from")
-        return Volume(self.lab, self.owner, tuple(left), self.path, "raid0" if len(left) > 1 else "single")
+        return BtrfsVolume(self.lab, self.owner, tuple(left), self.path, "raid0" if len(left) > 1 else "single")
 
-    def copied_to(self, others: Sequence[tuple[LabNode, str]]) -> Volume:
+    def copied_to(self, others: Sequence[tuple[LabNode, str]]) -> BtrfsVolume:
         """The disks of other nodes join the running mirror and each gets a copy of everything.
 
         Blocks until they have it. All join first: converting twice in a row once left a volume read-only.
@@ -75,7 +75,7 @@ class Volume:
             disks.add_to_btrfs(device, self.path)
         convert = [f"-dconvert={profile}", f"-mconvert={profile}"]
         disks.tool(["btrfs", "balance", "start", *convert, str(self.path)], "copy the data of")
-        return Volume(self.lab, self.owner, (*self.devices, *added), self.path, profile)
+        return BtrfsVolume(self.lab, self.owner, (*self.devices, *added), self.path, profile)
 
     def own_reader(self, path: Path) -> Callable[[int], bool]:
         """Says of a task's id whether btrfs lets it read ``path`` from the owner's own disk.
@@ -106,7 +106,7 @@ class Volume:
 
 def mirror(
     lab: Lab, owner: LabNode, own: str, others: Sequence[tuple[LabNode, str]], *, name: str = "mirror"
-) -> Volume:
+) -> BtrfsVolume:
     """Each byte on the owner's disk and on every other node's: two to four copies."""
     copies = 1 + len(others)
     if copies not in PROFILES:
@@ -115,7 +115,7 @@ def mirror(
     return _volume(lab, owner, devices, PROFILES[copies], PROFILES[copies], name)
 
 
-def stripe(lab: Lab, owner: LabNode, others: Sequence[tuple[LabNode, str]], *, name: str = "stripe") -> Volume:
+def stripe(lab: Lab, owner: LabNode, others: Sequence[tuple[LabNode, str]], *, name: str = "stripe") -> BtrfsVolume:
     """64 KiB of data in turn on the disk of each of ``others``; the owner holds none."""
     devices = tuple(remote_disk(lab, owner, n, d, name=f"{name}-{n.name}") for n, d in others)
     return _volume(lab, owner, devices, "raid0" if len(devices) > 1 else "single", "single", name)
@@ -131,13 +131,13 @@ def remote_disk(lab: Lab, owner: LabNode, node: LabNode, device: str, *, name: s
     return disks.attach(lab, folder / "nbd")
 
 
-def _volume(lab: Lab, owner: LabNode, devices: tuple[str, ...], data: str, metadata: str, name: str) -> Volume:
+def _volume(lab: Lab, owner: LabNode, devices: tuple[str, ...], data: str, metadata: str, name: str) -> BtrfsVolume:
     disks.make_btrfs(devices, data=data, metadata=metadata)
     disks.tool(["btrfs", "device", "scan", *devices], "register")
     path = lab.dir(f"mounts/{name}")
     lab.undo("mount", path=str(path))
     disks.tool(["mount", "-t", "btrfs", "-o", _OPTIONS, devices[0], str(path)], "mount")
-    return Volume(lab, owner, devices, path, data)
+    return BtrfsVolume(lab, owner, devices, path, data)
 
 
 def _sectors_read(device: str) -> int:

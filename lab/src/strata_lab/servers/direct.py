@@ -14,10 +14,10 @@ from strata.host import programs
 from strata.model import smb_uri
 from strata_lab.lab import Lab
 from strata_lab.nodes import LabNode
-from strata_lab.parts.direct import Part
+from strata_lab.parts.direct import DirectPart
 from strata_lab.undo import mounted
 
-__all__ = ["Part", "files"]
+__all__ = ["DirectPart", "files"]
 PASSWORD = "STRATA_SMB_PASSWORD"
 
 
@@ -27,7 +27,7 @@ def files(
     name: str,
     *,
     lower: Path | None = None,
-    parts: Sequence[Part] = (),
+    parts: Sequence[DirectPart] = (),
     remotes: Mapping[str, str] | None = None,
 ) -> Path:
     """The regular files of ``lower``, the ``parts``, and ``remotes`` (URIs by name, dialled from ``node``).

@@ -50,7 +50,7 @@ exec glusterd -N
 
 
 @dataclass(frozen=True)
-class Gluster:
+class GlusterVolume:
     """A running volume. ``daemons``: glusterd of each node, in the order of ``bricks``."""
 
     lab: Lab
@@ -79,7 +79,7 @@ class Gluster:
         return path
 
 
-def start(lab: Lab, bricks: Sequence[tuple[LabNode, Path]], *, timeout_s: float = 30.0) -> Gluster:
+def start(lab: Lab, bricks: Sequence[tuple[LabNode, Path]], *, timeout_s: float = 30.0) -> GlusterVolume:
     """A replicated volume over ``bricks``: (node, directory on that node's disk), two or more.
 
     Raises `RunFailed` with the daemon's words when the nodes do not find each other or the volume does not start.
@@ -100,7 +100,7 @@ def start(lab: Lab, bricks: Sequence[tuple[LabNode, Path]], *, timeout_s: float 
     _cli(first, ["volume", "create", VOLUME, "replica", str(len(bricks)), *places, "force"])
     _cli(first, ["volume", "set", VOLUME, *(word for pair in _OPTIONS.items() for word in pair)])
     _cli(first, ["volume", "start", VOLUME])
-    return Gluster(lab, nodes, daemons)
+    return GlusterVolume(lab, nodes, daemons)
 
 
 def _daemon(lab: Lab, node: LabNode) -> LabProcess:

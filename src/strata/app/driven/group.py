@@ -108,7 +108,7 @@ class NodeGroup:
     def _wait_for(self, driving: set[str], seconds: float) -> None:
         if missing := self._wait_until(driving, seconds):
             lost = self._ended.get(missing[0])
-            late = f"it did not begin within {seconds:g} s: it is at other work"
+            late = f"it did not start within {seconds:g} s: the node is busy"
             why = lost.why if isinstance(lost, Lost) else late
             raise RunFailed("cannot use node", ", ".join(missing), why, f"strata node list {self.address}")
 

@@ -178,7 +178,7 @@ class Held:
         """What was made ready, with this node's counters beside it. Raises what the engine raises."""
         prepared, self._prepared = self._prepared, None
         if prepared is None:
-            raise RunFailed("cannot measure", "", "nothing was made ready on this node")
+            raise RunFailed("cannot measure", "", "no measurement is prepared on this node")
         told = 0.0
 
         def hear(interval: Interval, now: Glance) -> None:
@@ -255,7 +255,9 @@ class Held:
             with _LOCK:
                 others = list(_RUNS.values())
             if any(other.traces for other in others):
-                raise RunFailed("cannot trace", "", "this node traces already", "wait for the end of that trace")
+                raise RunFailed(
+                    "cannot trace", "", "a trace is already running on this node", "wait for the end of that trace"
+                )
             self._trace.begin(targets, seconds, max_events)
         if self.over.is_set():
             self._trace.close()
@@ -421,7 +423,7 @@ def reached_there(ends: Mapping[str, str]) -> ReachedThere:
         _check_watched(here().name)
     targets = {name: Endpoint.parse(uri) for name, uri in ends.items()}
     gone = [
-        f"layer {name}: {target.path} is not there, or may not be looked at"
+        f"layer {name}: {target.path} does not exist or is not readable"
         for name, target in targets.items()
         if target.path is not None and not os.access(target.path, os.F_OK)
     ]

@@ -18,13 +18,13 @@ from strata.app.driven.words import FileThere, LayersThere, MeasuredThere, NodeT
 from strata.app.driver import Hear, Stop, interval_of
 from strata.app.place import Place
 from strata.app.sampling_scope import SamplingScope
-from strata.app.stacks import drop_layers, own_export
+from strata.app.stacks import drop_layers
 from strata.app.trace import SHORT_EVENTS, ShortTrace, missing_of, shortly, summaries
 from strata.engine import Engine, Request, Timing
 from strata.engine.cell import Prepared
 from strata.errors import RunFailed, StrataError, UsageError
 from strata.model.analysis import Generator
-from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.endpoint import Endpoint, EndpointKind, own_export
 from strata.model.foreign_io import ForeignIo
 from strata.model.placement import Placement
 from strata.model.progress import Glance, Phase, Progress
@@ -292,7 +292,7 @@ class NodesPlace(Place):
 
     def _check_own_servers(self, owner: str) -> None:
         for layer in self.stack.layers:
-            if own_export(layer) is not None and self._of[layer.name] != owner:
+            if own_export(layer.endpoint) is not None and self._of[layer.name] != owner:
                 why = f"Strata serves the file on its own node, {owner or 'this machine'}, for that node alone"
                 raise UsageError("cannot start the server of layer", layer.name, why, "name that node, or a server")
 

@@ -96,7 +96,7 @@ class TracingNodes:
         task = NodeTask(uuid.uuid4().hex, None, "", "native", direct=False, writes=False, watches=True)
         self._group.begin(dict.fromkeys(chosen, task))
         for name in sorted(self._group.lost & set(chosen)):
-            self._lose(name, "it did not begin to trace: it is at other work, or has gone")
+            self._lose(name, "it did not start to trace: the node is busy or disconnected")
         for name in sorted(set(chosen) - self._group.lost):
             self._read_clock(name)
         calls = {

@@ -159,7 +159,7 @@ class WatchedNodes:
         task = NodeTask(uuid.uuid4().hex, None, "", "native", direct=False, writes=False, watches=True)
         self._group.begin(dict.fromkeys(self._there, task))
         for name in sorted(self._group.lost & set(self._there)):
-            self._lose(name, "it did not begin to sample: it is at other work, or has gone")
+            self._lose(name, "it did not start to sample: the node is busy or disconnected")
         calls = {}
         for name in sorted(set(self._there) - set(self._lost)):
             whole = self._readers[name] == name

@@ -55,7 +55,7 @@ class NodeTrace:
         followed = own_targets(targets)
         with self._lock:
             if self._window is not None:
-                raise RunFailed("cannot trace", followed[0].name, "a trace is under way here", "wait for its end")
+                raise RunFailed("cannot trace", followed[0].name, "a trace is already running here", "wait for its end")
             opened = ExitStack()
             self._window = opened.enter_context(recording(followed, seconds, max_events))
             self._open = opened

@@ -15,6 +15,7 @@ from strata.diagnose.case import Case
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.variants import LEAST_BLOCK, MOST_BLOCK, WORDS, Variant, best, explained, reshape
 from strata.model.experiment import Experiment
+from strata.model.workload_options import OPTIONS
 
 SIDES = ("full", "wait")
 
@@ -34,7 +35,7 @@ def _variants(case: Case, favourite: Opinion) -> Iterator[Variant]:
                 point is None
                 or cell.workload.bssplit is not None
                 or not LEAST_BLOCK <= size <= MOST_BLOCK
-                or size % 512
+                or not OPTIONS["bs"].in_step(size)
             ):
                 continue
             changed = reshape(cell.workload, blocks=factor)

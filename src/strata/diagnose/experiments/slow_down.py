@@ -10,8 +10,6 @@ What it tells apart
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from strata.diagnose.case import Case, Station
 from strata.diagnose.expected import Range, asked, told
 from strata.diagnose.models import LimitKind
@@ -19,7 +17,7 @@ from strata.diagnose.opinion import Opinion
 from strata.diagnose.sides import CauseSide, on
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
-from strata.model.endpoint import EndpointKind
+from strata.model.endpoint import own_export
 from strata.model.experiment import Condition, Experiment
 
 SIDES = ("full", "wait")
@@ -58,9 +56,8 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
 
 
 def _ours(station: Station) -> bool:
-    """Layers with port 0 are served by Strata itself."""
-    target = station.layer.target
-    return target.kind is EndpointKind.NBD and urlsplit(target.uri).port == 0
+    """Only a server that Strata itself starts can be slowed down."""
+    return own_export(station.layer.endpoint) is not None
 
 
 def _queued(station: Station, opinion: Opinion) -> CellSummary | None:

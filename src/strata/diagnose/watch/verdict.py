@@ -197,7 +197,7 @@ def _unseen(view: LoadView) -> Verdict | None:
         return None
     return _inconclusive(
         "no device and no connection of the path is seen whole from here",
-        "Of what the load's requests pass, nothing has all the counters on this machine that tell of it.",
+        "No device or connection on the load's path has all required counters on this machine.",
         "Watch on the machine that has the devices, or name its nodes in a stack file.",
         "counters of a device or a connection of the path",
         *view.seen.absent[:4],

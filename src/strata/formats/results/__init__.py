@@ -73,7 +73,7 @@ def recognised(source: Source) -> Format:
             # A file whose columns the user names is a plain table, if it is nothing else.
             if one.recognise(source.head) or (source.columns and one.name == PLAIN_TABLE):
                 return one
-    raise Misread(f"it is of no format that is read: it looks like {_looks_like(source)}")
+    raise Misread(f"unknown format; it looks like {_looks_like(source)}")
 
 
 def read_result(source: Source) -> Imported:

@@ -290,7 +290,7 @@ def _cell(reader: _Reader, found: _Found) -> ImportedCell | None:
     asked = reader.asked.get(found.number, _Asked())
     name = f"timespan {found.number}"
     if found.why or not found.totals:
-        reader.left.append(f"{name}: {found.why or 'no results stand there'}")
+        reader.left.append(f"{name}: {found.why or 'no results found'}")
         return None
     words, wrong, labels = asked_of(asked.targets, asked.threads or found.threads, found.depth or asked.depth)
     sides = {

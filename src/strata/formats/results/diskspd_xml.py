@@ -44,7 +44,7 @@ def read(source: Source) -> Imported:
     for number, span in enumerate(spans, 1):
         wanted = asked[number - 1] if number <= len(asked) else None
         if span.said("TestTimeSeconds") is None:
-            left.append(f"timespan {number}: {span.said('Error') or 'no results stand there'}")
+            left.append(f"timespan {number}: {span.said('Error') or 'no results found'}")
             continue
         cells.append(_cell(span, wanted, number, down, started))
     settings = _settings(asked[0]) if asked else {}

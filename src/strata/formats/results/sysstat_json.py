@@ -12,7 +12,7 @@ from strata.formats.results._counters import Sampled
 from strata.formats.results._sysstat import date_of, moment_of, ns_of, time_of, unit_of
 from strata.formats.results.source import Source, documents_with
 from strata.model.imported import Imported
-from strata.units import NS_PER_S
+from strata.units import NS_PER_S, plural
 
 NAME, TITLE, ORDER = "sysstat-json", "the JSON of iostat (-o JSON) and sadf (-j)", 100
 
@@ -39,7 +39,7 @@ def read(source: Source) -> Imported:
             if not timed:
                 notes.append("statistics have no time (-t): one second apart from the day in its head")
             if one.get("restarts"):
-                notes.append(f"{len(one['restarts'])} restarts of the machine stand in it")
+                notes.append(f"contains {plural(len(one['restarts']), 'restart')} of the machine")
     series = sampled.series({"tool": tool})
     return Imported(
         format=NAME, tool=tool, host=host, system=system.strip(), counters=series, notes=tuple(dict.fromkeys(notes)),

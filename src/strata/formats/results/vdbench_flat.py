@@ -53,7 +53,7 @@ def read(source: Source) -> Imported:
         if row["interval"].startswith("avg"):
             run = None
             if cell is None:
-                left[f"run {row['run'][:40]}: its average is of nothing"] = None
+                left[f"run {row['run'][:40]}: its average covers no samples"] = None
         if cell is not None:
             room(cells, _vdbench.CELLS_MOST, "runs", n)
             cells.append(cell)

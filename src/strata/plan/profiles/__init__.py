@@ -47,7 +47,7 @@ def profile_of(text: str, name: str, where: str) -> Profile:
             return Profile(name=name, title=raw["title"], source=raw["source"], workloads=tuple(made))
         except ValidationError as e:
             problems += [str(p["msg"]).removeprefix("Value error, ") for p in e.errors()]
-    raise UsageError("cannot use the profile", where, f"{len(problems)} problem(s)", "", tuple(problems))
+    raise UsageError("cannot use the profile", where, "", "", tuple(problems))
 
 
 def _workload(table: dict[str, Any], number: int, problems: list[str]) -> ProfileWorkload | None:

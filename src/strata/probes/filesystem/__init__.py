@@ -15,11 +15,11 @@ import contextlib
 import os
 from pathlib import Path
 
-from strata.host.mounts import existing, mount_of
+from strata.host.mounts import NFS_KINDS, SMB_KINDS, existing, mount_of
 from strata.model.counters import filesystem
 from strata.probes.port import ProbeScope, TableProbe, Told
 
-_MAY_HANG = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p")
+_MAY_HANG = (*NFS_KINDS, *SMB_KINDS, "ceph", "9p")
 
 
 class FilesystemProbe(TableProbe):

@@ -20,14 +20,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from strata.host.mounts import mount_of
+from strata.host.mounts import NFS_KINDS, SMB_KINDS, mount_of
 from strata.model.counters import mounts
 from strata.probes.mounts import cifs, nfs
 from strata.probes.port import PersistentFile, ProbeScope, TableProbe, Told
 
 _FUSE = "/sys/fs/fuse/connections"
-_NFS = ("nfs", "nfs4")
-_SMB = ("cifs", "smb3")
 
 
 class MountsProbe(TableProbe):
@@ -42,10 +40,10 @@ class MountsProbe(TableProbe):
         absent = []
         for mount in found.values():
             reader: Callable[[str], Told]
-            if mount.kind in _NFS:
+            if mount.kind in NFS_KINDS:
                 path, reader = "/proc/self/mountstats", partial(nfs.told, mount.point)
                 why = f"{mount.point} is not in {path}"
-            elif mount.kind in _SMB:
+            elif mount.kind in SMB_KINDS:
                 path, reader = "/proc/fs/cifs/Stats", partial(cifs.told, mount.point, mount.source)
                 why = f"{mount.source} is not in {path}"
             elif mount.kind == "fuse" or mount.kind.startswith(("fuse.", "fuseblk")):

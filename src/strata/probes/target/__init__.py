@@ -44,13 +44,13 @@ def ask(path: str, *, times: bool = False) -> dict[str, Any]:
         while part := connection.recv(1 << 16):
             answer += part
             if len(answer) > ANSWER_MOST or time.monotonic() > until:
-                raise OSError("no statistics of a target: it goes on and on")
+                raise OSError("no statistics of a target: the reply is too long or too slow")
     try:
         found = parsing.json_of(answer.decode())
     except ValueError as e:
         raise OSError(f"no statistics of a target: {e}") from e
     if not isinstance(found, dict) or not all(_is_told(found.get(direction)) for direction in target.DIRECTIONS):
-        raise OSError("no statistics of a target: it tells something else")
+        raise OSError("no statistics of a target: the reply has another format")
     return found
 
 

@@ -42,7 +42,7 @@ LANDINGS, PROTOCOLS = ("direct", "redirected", "block-redirected"), ("smb", "nbd
 
 
 @dataclass(frozen=True)
-class Disk:
+class VolumeDisk:
     """The file, and its place on the disk as the other node has it attached."""
 
     file: Path
@@ -77,7 +77,7 @@ def build(lab: Lab, options: Options) -> None:
     lun = media.medium(lab, "lun", max(SPARE * size, LEAST_BYTES))
     other = disks.attach(lab, lun.control.disk)
     path = data.volume(lab, lun.device, "volume", size)
-    disk = Disk(path, other, data.place(path), size)
+    disk = VolumeDisk(path, other, data.place(path), size)
     place = daemon.disk(lun.device, offset=disk.at, size=size)
     block = daemon.serve(lab, n1, {"volume": place}, name="block", port=PORTS["block"]).uris["volume"]
     low = relay.start(lab, n2, block, name="block-redirected", port=PORTS["block-redirected"]).uris["volume"]
@@ -101,7 +101,7 @@ def build(lab: Lab, options: Options) -> None:
     lun.control.set(f"{model} reset=1")
 
 
-def _over_smb(lab: Lab, n1: LabNode, n2: LabNode, disk: Disk, landing: str, low: str) -> FileUris:
+def _over_smb(lab: Lab, n1: LabNode, n2: LabNode, disk: VolumeDisk, landing: str, low: str) -> FileUris:
     """smbd on the coordinator for everybody, and one on the other node."""
     name = disk.file.name
     shared = smbd.start(
@@ -109,7 +109,7 @@ def _over_smb(lab: Lab, n1: LabNode, n2: LabNode, disk: Disk, landing: str, low:
     )
     uri = f"{shared.uri}/{name}"
     if landing == "direct":
-        view = direct.files(lab, n2, "scale-out", parts=[direct.Part(name, disk.other, disk.at, disk.size)])
+        view = direct.files(lab, n2, "scale-out", parts=[direct.DirectPart(name, disk.other, disk.at, disk.size)])
     else:
         view = direct.files(lab, n2, "scale-out", remotes={name: uri if landing == "redirected" else low})
     top = smbd.start(lab, n2, view, multichannel=False)
@@ -117,7 +117,7 @@ def _over_smb(lab: Lab, n1: LabNode, n2: LabNode, disk: Disk, landing: str, low:
     return FileUris(share=uri, own=uri, redirected=uri, top=f"{top.uri}/{name}")
 
 
-def _over_nbd(lab: Lab, n1: LabNode, n2: LabNode, disk: Disk, landing: str, low: str) -> FileUris:
+def _over_nbd(lab: Lab, n1: LabNode, n2: LabNode, disk: VolumeDisk, landing: str, low: str) -> FileUris:
     here = daemon.disk(disk.file)
     share = daemon.serve(lab, n1, {"volume": here}, name="share", port=PORTS["share"])
     own = daemon.serve(lab, n1, {"volume": here}, name="redirected-n1", port=PORTS["redirected"])

@@ -83,7 +83,7 @@ def build(lab: Lab, options: Options) -> None:
 
 
 @dataclass(frozen=True)
-class Made:
+class MirrorMade:
     """A volume: the file on the owner, what the owner's daemon serves, and what the other node's does.
 
     ``other`` None: that node is a client of the owner's daemon. ``accept``: which process id the owner's shall have.
@@ -99,31 +99,31 @@ class Made:
     through_mount: bool = True
 
 
-def _gluster(lab: Lab, holders: Sequence[LabNode], other: LabNode, size: int) -> Made:
+def _gluster(lab: Lab, holders: Sequence[LabNode], other: LabNode, size: int) -> MirrorMade:
     bricks = [(node, _formatted(lab, node, size) / "brick") for node in holders]
     running = gluster.start(lab, bricks)
     path = data.file(running.mount(holders[0], "owner") / "strata.dat", size)
     there = running.mount(other, "other") / path.name
     uri = f"gluster://{holders[0].address}/{gluster.VOLUME}/{path.name}"
-    return Made(path, daemon.disk(path), daemon.disk(there), library=uri)
+    return MirrorMade(path, daemon.disk(path), daemon.disk(there), library=uri)
 
 
-def _btrfs(lab: Lab, holders: Sequence[LabNode], other: LabNode, size: int) -> Made:
+def _btrfs(lab: Lab, holders: Sequence[LabNode], other: LabNode, size: int) -> MirrorMade:
     own, *others = (media.medium(lab, node.name, ROOM * size + BESIDE).device for node in holders)
     volume = btrfs_pair.mirror(lab, holders[0], own, list(zip(holders[1:], others, strict=True)))
     path = data.file(volume.path / "strata.dat", size)
     room, profile = ROOM * size + BESIDE, volume.profile
     lab.fact("mirror", devices=list(volume.devices), path=str(volume.path), profile=profile, size=room)
-    return Made(path, daemon.disk(path), accept=volume.own_reader(path))
+    return MirrorMade(path, daemon.disk(path), accept=volume.own_reader(path))
 
 
-def _ceph(lab: Lab, holders: Sequence[LabNode], other: LabNode, size: int) -> Made:
+def _ceph(lab: Lab, holders: Sequence[LabNode], other: LabNode, size: int) -> MirrorMade:
     running = ceph.start(lab, holders)
     running.image("volume", size)
     image = daemon.rbd(running.conf, ceph.POOL, "volume")
     path = daemon.as_file(lab, holders[0], image, name="strata.dat")
     data.fill(path, size)
-    return Made(path, image, image, through_mount=False, library=f"rbd:{ceph.POOL}/volume?conf={running.conf}")
+    return MirrorMade(path, image, image, through_mount=False, library=f"rbd:{ceph.POOL}/volume?conf={running.conf}")
 
 
 def _library(uri: str, other: LabNode) -> str:
@@ -145,7 +145,7 @@ def _formatted(lab: Lab, node: LabNode, size: int) -> Path:
     return disks.mount(lab, device, node.name, "noatime")
 
 
-_ENGINES: Mapping[str, Callable[[Lab, Sequence[LabNode], LabNode, int], Made]] = {
+_ENGINES: Mapping[str, Callable[[Lab, Sequence[LabNode], LabNode, int], MirrorMade]] = {
     "gluster": _gluster,
     "btrfs": _btrfs,
     "ceph": _ceph,

@@ -180,7 +180,7 @@ def shrink(lab: Lab) -> str:
     return f"s{len(volume.devices)}"
 
 
-def _keep(lab: Lab, volume: btrfs_pair.Volume, fact: Line) -> None:
+def _keep(lab: Lab, volume: btrfs_pair.BtrfsVolume, fact: Line) -> None:
     """``ever``: every device that was once in it, by the number of its node."""
     ever = [*volume.devices, *fact["ever"][len(volume.devices) :]]
     lab.fact("store", devices=list(volume.devices), path=fact["path"], model=fact["model"], ever=ever)
@@ -193,12 +193,12 @@ def spread(lab: Lab) -> dict[str, int]:
     return {f"s{i + 1}": held.get(device, 0) for i, device in enumerate(volume.devices)}
 
 
-def _volume(lab: Lab) -> tuple[btrfs_pair.Volume, Line]:
+def _volume(lab: Lab) -> tuple[btrfs_pair.BtrfsVolume, Line]:
     fact = lab.last_fact("store")
     assert fact is not None
     devices = tuple(fact["devices"])
     profile = "raid0" if len(devices) > 1 else "single"
-    return btrfs_pair.Volume(lab, lab.node("host"), devices, Path(fact["path"]), profile), fact
+    return btrfs_pair.BtrfsVolume(lab, lab.node("host"), devices, Path(fact["path"]), profile), fact
 
 
 def grow(lab: Lab) -> str:

@@ -153,7 +153,7 @@ def _serial(view: LoadView) -> Iterator[Claim | Not]:
         "the application has one request at a time",
         f"One request is in flight at a time: the next one is issued when it is done, after {units.duration(took)}. "
         "The rate is one divided by that time, however many the storage could serve at once.",
-        "Issue more requests at once (iodepth, threads, read-ahead, larger blocks); or shorten each one's way.",
+        "Issue more requests at once (iodepth, threads, read-ahead, larger blocks), or reduce the latency of each.",
         (where,),
         ("how much more the storage would give: the command below measures it at other depths",),
         what=view.device_name or "",
@@ -185,7 +185,7 @@ def _few(view: LoadView) -> Iterator[Claim | Not]:
             f"({units.duration(stated)}): there is no queue. The rate follows from how many the application keeps in "
             "flight.",
             "Issue more requests at once, if the rate is to be higher.",
-            (f"{units.significant(in_flight, 2)} in flight, {units.duration(took)} for each, hardly any spread",),
+            (f"{units.significant(in_flight, 2)} in flight, {units.duration(took)} for each, with little variation",),
             ("whether more at once would give more: the command below measures it",),
             what=view.device_name or "",
         )

@@ -27,6 +27,7 @@ CLOSER = 0.8
 """Completions closer together than this share of one request's time are paced by something else than one server."""
 LARGE = 64 << 10
 """Blocks from which on a limit of one rate is more often one on bytes."""
+FASTER = "A faster device, or fewer and larger requests; nothing above it limits."
 PROVE = "Measure the device at other depths and block sizes: the command below does."
 
 
@@ -59,7 +60,7 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
         "Whether it should give more is not known: there is no specification, and its completions show no pace.",
         PROVE,
         base,
-        ("what the device gives in health: expect.latency and expect.iops in a stack file", *_blind(view)),
+        ("the device's specified performance: expect.latency and expect.iops in a stack file", *_blind(view)),
         what=name,
     )
 
@@ -99,7 +100,7 @@ def _named(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
             "most it gives. Whether a healthy one gives more is not known without a specification or an earlier run.",
             PROVE,
             seen,
-            ("what the device gives in health: expect.latency and expect.iops in a stack file",),
+            ("the device's specified performance: expect.latency and expect.iops in a stack file",),
             what=name,
         )
     stated = spec.service_ns(view.size)
@@ -133,9 +134,9 @@ def _named(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
         0.88 if _all_seen(view) else 0.74,
         share,
         f"{name} is full and gives what it is specified for",
-        f"{name} serves {_many(pace.at_once)}, {units.duration(each)} each, as specified: it gives no more, and it is "
-        "not ill.",
-        "A faster device, or fewer and larger requests; nothing above it limits.",
+        f"{name} serves {_many(pace.at_once)}, {units.duration(each)} each, as specified: this is its "
+        "specified maximum.",
+        FASTER,
         seen,
         what=name,
     )
@@ -162,7 +163,7 @@ def _by_spec(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
             view.busy or 1.0,
             f"{name} is full and gives what it is specified for",
             f"With requests waiting, {name} gives {units.count(view.iops)} IOPS, as specified.",
-            "A faster device, or fewer and larger requests; nothing above it limits.",
+            FASTER,
             seen,
             what=name,
         )

@@ -41,6 +41,7 @@ CLIFF = 0.7
 TICK_S = 0.5
 ABSORBED, FEW_WRITES = 8.0, 30
 """Times as long a write takes once a cache is full; writes of which a median is told."""
+DRAIN = "Let it drain, write less at once, or size the cache for the load."
 
 
 def judge(view: LoadView) -> Iterator[Claim | Not | str]:
@@ -91,7 +92,7 @@ def _absorbed(view: LoadView) -> Iterator[Claim]:
         f"The first writes took {units.duration(quick * 1e3)}, as a cache does that has room; after "
         f"{units.duration(at * 1e9)} one takes {units.duration(slow * 1e3)}, and reads take no longer than before: "
         "writes wait until the cache has drained.",
-        "Let it drain, write less at once, or size the cache for the load.",
+        DRAIN,
         (
             f"{name}: median of {first.size} writes at the beginning {units.duration(quick * 1e3)}, of {last.size} "
             f"later {units.duration(slow * 1e3)}",
@@ -230,7 +231,7 @@ def _cliff(view: LoadView) -> Iterator[Claim | Not]:
         f"after {units.duration(before * 1e9)} {name} writes {1 / drop:.2g} times slower",
         f"Writes were fast for {units.duration(before * 1e9)} and then fell to {units.percent(drop, 2)} with as many "
         "requests in flight, as a write cache does that has filled up.",
-        "Let it drain, write less at once, or size the cache for the load.",
+        DRAIN,
         (
             f"{name}: bytes written fall to {units.percent(drop, 2)}, requests in flight stay at "
             f"{units.percent(held, 2)}",

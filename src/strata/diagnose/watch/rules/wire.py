@@ -112,7 +112,7 @@ def _cards(view: LoadView) -> Iterator[Claim | Not]:
         0.8 if idle else 0.87,
         0.95,
         f"{where} is full at {most}" + (f", and {idle} is idle" if idle else ""),
-        f"Packets wait in front of {where} all the time: {most} is what it lets pass.",
+        f"The queue in front of {where} is never empty; {where} passes {most}.",
         "Use the idle card (routes, multichannel)."
         if idle
         else "Use a faster card, several of them, or send fewer bytes.",
