@@ -376,7 +376,7 @@ def _endpoints(
         aim = until.model_copy(update={"seconds_max": longest})
     timing = app_measure.timing_of(given.get("ramp_s"), longest, given.get("interval_s"), aim)
     usual = Options()
-    names = ("size", "keep", "placement", "precondition_s", "precondition_bytes", "trace", "store", "label")
+    names = ("size", "keep", "placement", "trace", "store", "label")
     with ExitStack() as held:
         engine: str | Engine = given.get("engine", usual.engine)
         if nodes is not None:
@@ -388,6 +388,7 @@ def _endpoints(
             destructive=destructive,
             aim=aim,
             emit=emit,
+            precondition=(given.get("precondition_s"), given.get("precondition_bytes")),
             engine=engine,
             **{name: given.get(name, getattr(usual, name)) for name in names},
         )

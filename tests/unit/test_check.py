@@ -173,7 +173,7 @@ def test_bytes_that_are_no_text_and_our_own_documents_are_refused(tmp_path: Path
 
 
 def test_an_empty_store(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no run in the store"):
+    with pytest.raises(UsageError, match="the store has no runs"):
         check_run(None, f"sqlite:///{tmp_path / 'new.db'}")
 
 

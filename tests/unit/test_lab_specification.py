@@ -58,7 +58,7 @@ def test_a_cluster_volume_stands_on_its_disk() -> None:
 
 def test_queues_and_a_cache_may_beat_what_is_below_them() -> None:
     ends = {"store": "nbd://h:1/x", "controller": "nbd://h:2/x", "cache": "nbd://h:3/x"}
-    stack = filled("vm_disks", queues=4, members=2, **ends)
+    stack = filled("vm_disks", queues=4, queue=2, deep=8, members=2, **ends)
     bound = {(a.name, b.name) for a, b in stack.pairs if not stack.may_be_faster(a, b)}
     assert bound == {("store, served", "store"), ("one queue", "store, served")}
     assert on(stack)["read cache"] == ("store",)

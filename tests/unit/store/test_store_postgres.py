@@ -54,7 +54,7 @@ def test_a_run_of_that_id_and_one_that_is_not_there_are_refused(url: str) -> Non
         store.create_run(sample.run())
         with pytest.raises(StoreError, match="a run with that id exists"):
             store.create_run(sample.run())
-        with pytest.raises(StoreError, match="no run with that id"):
+        with pytest.raises(StoreError, match="no run has this id"):
             store.save_cell("nobody", sample.cell())
         with pytest.raises(UsageError):
             store.load_run("nobody")
