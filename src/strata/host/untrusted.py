@@ -76,6 +76,21 @@ def opened(path: Path | str, what: str, most: int, hint: str = "") -> Iterator[i
         os.close(fd)
 
 
+def bytes_of_regular(path: Path | str, what: str, hint: str = "") -> int:
+    """How long a regular file is. It is not opened to be read: closing it would end every lock that we have on it."""
+    try:
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except (OSError, ValueError) as e:
+        raise _refused(what, path, e, hint) from e
+    try:
+        found = os.fstat(handle)
+    finally:
+        os.close(handle)
+    if not stat.S_ISREG(found.st_mode):
+        raise UsageError(what, str(path), f"it is {kind_of(found.st_mode)}", hint or "give a regular file")
+    return found.st_size
+
+
 def read_bytes(path: Path | str, what: str, most: int, hint: str = "") -> bytes:
     """All of it. A file that says it is empty, as those of the kernel do, is read as well."""
     with opened(path, what, most, hint) as fd:

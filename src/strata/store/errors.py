@@ -94,7 +94,12 @@ def _reason(code: int, path: Path, error: BaseException) -> tuple[str, str]:
                 "the disk is full",
                 f"free space in {path.parent}; saved data is safe, and the run can be resumed",
             )
-        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
+        case sqlite3.SQLITE_NOTADB:
+            return (
+                "it is not a SQLite file; it was not changed",
+                f"give another file with STRATA_STORE, or move it away: mv {path} {path}.damaged",
+            )
+        case sqlite3.SQLITE_CORRUPT:
             return (
                 f"it is damaged ({error}); it was not changed",
                 f"restore it from a backup, or move it away: mv {path} {path}.damaged",

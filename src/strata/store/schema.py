@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from contextlib import closing
@@ -13,7 +12,7 @@ from sqlalchemy import Engine, text
 
 from strata import units
 from strata.errors import StoreError
-from strata.host.untrusted import opened
+from strata.host.untrusted import bytes_of_regular
 from strata.store import others
 from strata.store.errors import named
 
@@ -21,7 +20,6 @@ HEAD = "0004"
 """The newest revision in ``migrations/versions``. Known here, so that alembic is loaded only to migrate."""
 
 APPLICATION_ID = 0x53545241
-MAGIC = b"SQLite format 3\x00"
 CHECKED_BYTES = 32 * units.MIB
 """Files up to this size are read through and checked on every opening; in larger ones damage shows when it is read."""
 
@@ -36,15 +34,10 @@ def revision_of(path: Path, busy_timeout_s: float) -> str | None:
     """
     what = "cannot open the store"
     with named(what, path):
-        with opened(path, what, units.MOST, "give another file with STRATA_STORE") as fd:
-            head = os.pread(fd, len(MAGIC), 0)
-        if not head and not _log(path).exists():
+        # SQLite's locks are those of the process: were the file opened and closed here, a store that is open elsewhere
+        # in this process would lose them, and another process would remove its log.
+        if not bytes_of_regular(path, what, "give another file with STRATA_STORE") and not _log(path).exists():
             return None
-        if head and head != MAGIC:
-            raise StoreError(
-                what, str(path), "it is not a SQLite file; it was not changed",
-                f"give another file with STRATA_STORE, or move it away: mv {path} {path}.damaged",
-            )  # fmt: skip
         # Without a log nobody is writing, and `immutable` reads without making the log's files for the purpose. Where
         # somebody began meanwhile, one page may be from before and another from after: then the files are made anyway.
         written = _written(path)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 
 import pytest
@@ -233,3 +235,20 @@ def test_close_leaves_one_file_and_may_be_repeated(store, path):
     store.close()
     store.close()
     assert [p.name for p in path.parent.iterdir()] == ["strata.db"]
+
+
+def test_a_second_opening_in_one_process_leaves_the_first_its_locks(store, path):
+    """Another process that opens and closes the store must not take itself for the last, and remove its log."""
+    other = f"from strata.store import open_store; s = open_store({str(path)!r}); print(len(s.list_runs(10))); s.close()"
+
+    def seen_elsewhere() -> int:
+        asked = [sys.executable, "-c", other]
+        return int(subprocess.run(asked, env=sample.child_environment(), check=True, capture_output=True).stdout)
+
+    store.create_run(sample.run("first"))
+    with reopened(path) as second:
+        assert len(second.list_runs(10)) == 1
+    assert seen_elsewhere() == 1
+    assert path.with_name(path.name + "-wal").exists()
+    store.create_run(sample.run("second"))
+    assert seen_elsewhere() == 2
