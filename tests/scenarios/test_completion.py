@@ -123,7 +123,8 @@ def test_a_real_fish_completes_names_with_their_meaning(program: Path, tmp_path:
     (folder / "strata.fish").write_text(script("fish") + "\n")
     own = {"PATH": f"{program.parent}:{os.environ['PATH']}", "XDG_DATA_DIRS": f"{tmp_path}/share"}
     env = {**os.environ, **own, "HOME": str(tmp_path)}
-    for line, expected in (("strata diagnose --demo far-w", "far-wire"), ("strata surv", "survey\tShow device chain")):
+    survey = "survey\tShow the storage stack"
+    for line, expected in (("strata diagnose --demo far-w", "far-wire"), ("strata surv", survey)):
         asked = ["fish", "-c", f"complete -C '{line}'"]
         done = subprocess.run(asked, capture_output=True, text=True, env=env, check=True)
         assert done.stdout.startswith(expected)

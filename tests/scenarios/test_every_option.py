@@ -296,7 +296,7 @@ def unfinished_of(monkeypatch: pytest.MonkeyPatch, command: str, way: tuple[str,
         from types import SimpleNamespace
 
         plan = SimpleNamespace(matrix=object() if way[1] == T.MATRIX else None, scale=None)
-        run = SimpleNamespace(id="x", plan=plan)
+        run = SimpleNamespace(id="x", plan=plan, data=object())
         monkeypatch.setattr("strata.app.diagnose.unfinished", lambda *_: run)
 
 

@@ -239,7 +239,9 @@ def test_close_leaves_one_file_and_may_be_repeated(store, path):
 
 def test_a_second_opening_in_one_process_leaves_the_first_its_locks(store, path):
     """Another process that opens and closes the store must not take itself for the last, and remove its log."""
-    other = f"from strata.store import open_store; s = open_store({str(path)!r}); print(len(s.list_runs(10))); s.close()"
+    other = (
+        f"from strata.store import open_store; s = open_store({str(path)!r}); print(len(s.list_runs(10))); s.close()"
+    )
 
     def seen_elsewhere() -> int:
         asked = [sys.executable, "-c", other]
