@@ -39,7 +39,7 @@ from strata.model.workload import ClosedLoop, Workload
 
 MIB = 1 << 20
 SIZE = 4 * MIB
-QUICK = Timing(ramp_s=0.0, runtime_s=0.05, interval_s=0.05)
+QUICK = Timing(ramp_s=0.0, runtime_s=0.3, interval_s=0.05)
 WRITES = Workload(rw=Rw.RANDWRITE, bs=4096, direct=False, arrival=ClosedLoop(iodepth=4))
 
 

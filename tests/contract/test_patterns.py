@@ -36,7 +36,7 @@ from strata.plan.words import workload_from_words
 from strata.units import MIB
 
 SIZE = 4 * MIB
-SHORT = Timing(ramp_s=0, runtime_s=0.05, interval_s=0.05)
+SHORT = Timing(ramp_s=0, runtime_s=0.2, interval_s=0.05)
 
 PATTERNS: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("randread", {}),

@@ -30,7 +30,7 @@ GROUPS = {
 }
 READS = """
 import mmap, os, sys, time
-buffer = mmap.mmap(-1, 65536)
+buffer = mmap.mmap(-1, 262144)
 fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
 print("reading", flush=True)
 while True:
@@ -96,9 +96,13 @@ def test_a_container_a_machine_and_a_service_are_told_by_the_groups_they_are_in(
         own = open_ones.enter_context(own_group())
         pids = {name: open_ones.enter_context(reader(device, own / name)) for name in GROUPS}
         argv = [*STRATA, "watch", device, "--for", "3s", "--no-trace", "--json"]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode in (0, 4), done.stderr
-    issuers = {i["pid"]: i for i in json.loads(done.stdout)["issuers"]}
+        for _ in range(5):
+            done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+            assert done.returncode in (0, 4), done.stderr
+            issuers = {i["pid"]: i for i in json.loads(done.stdout)["issuers"]}
+            # Only those that move most are told: other work on this machine may move more for a while.
+            if issuers.keys() >= set(pids.values()):
+                break
     told = {name: (issuers[pid]["kind"], issuers[pid]["group"]) for name, pid in pids.items()}
     assert told == {name: (kind, f"/{own.name}/{name}") for name, kind in GROUPS.items()}
     assert all(issuers[pid]["read_bytes"] > 65536 for pid in pids.values())
