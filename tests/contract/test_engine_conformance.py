@@ -116,9 +116,13 @@ def test_a_result_adds_up(load: Engine, uri: str, shape: str) -> None:
             load.run(asked)
         return
     assert load.refusals(asked.endpoint, asked.workload, asked.segments) == []
-    seen: list[Interval] = []
-    result = load.run(asked, seen.append)
-    sound(result, asked.workload.bs)
+    for _ in range(3):
+        seen: list[Interval] = []
+        result = load.run(asked, seen.append)
+        sound(result, asked.workload.bs)
+        # A disk that others keep busy may stand still for as long as this measures.
+        if result.ops:
+            break
     assert fault(result) is None
     assert result.stop_reason == "runtime"
     assert (result.read.ops > 0, result.write.ops > 0) == (asked.workload.rw.reads, asked.workload.rw.writes)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import working_disk
@@ -21,7 +22,7 @@ from samba import PASSWORD, smbd
 from tracing import trace
 
 from strata.model.trace import TraceResult
-from strata.model.waterfall import Deed, SubmittedBy
+from strata.model.waterfall import Deed, SubmittedBy, Waterfall
 
 pytestmark = [pytest.mark.root, pytest.mark.peer]
 SIZE = 8 * MIB
@@ -79,10 +80,8 @@ def smb(folder: Path, data: Path) -> Iterator[tuple[list[str], dict[str, str]]]:
         yield [], {"kind": "smb", "uri": uri, "password": PASSWORD}
 
 
-@pytest.mark.parametrize(("rw", "deed"), [("randread", Deed.READ), ("randwrite", Deed.WRITE)])
-@pytest.mark.parametrize("served", [nbd, chunked, nfs, iscsi, smb])
-def test_every_request_at_depth_finds_its_reply(tmp_path: Path, served, rw: str, deed: Deed) -> None:  # type: ignore[no-untyped-def]
-    need_root()
+def followed(tmp_path: Path, served: Any, rw: str) -> tuple[int, Waterfall]:
+    """How many requests of a load at depth were completed, and where their time went."""
     with working_disk() as disk:
         data = Path(disk) / f"waterfall-{os.getpid()}"
         try:
@@ -95,13 +94,28 @@ def test_every_request_at_depth_finds_its_reply(tmp_path: Path, served, rw: str,
     assert done.returncode == 0, done.stderr
     completed = next(json.loads(line)[0] for line in done.stderr.splitlines() if line.startswith("["))
     result = TraceResult.model_validate_json(done.stdout)
-    fall = result.waterfall
-    assert result.whole and fall is not None
-    found = [g for g in fall.groups if g.way is SubmittedBy.EXCHANGE and g.deed is deed]
-    print(served.__name__, rw, completed, [(g.deed, g.total.count) for g in fall.groups], fall.missing)
-    assert (fall.missing.overlapping, fall.missing.unmatched, fall.missing.inconsistent) == (0, 0, 0)
+    assert result.whole and result.waterfall is not None
+    return completed, result.waterfall
+
+
+@pytest.mark.parametrize(("rw", "deed"), [("randread", Deed.READ), ("randwrite", Deed.WRITE)])
+@pytest.mark.parametrize("served", [nbd, chunked, nfs, iscsi, smb])
+def test_every_request_at_depth_finds_its_reply(tmp_path: Path, served, rw: str, deed: Deed) -> None:  # type: ignore[no-untyped-def]
+    need_root()
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        completed, fall = followed(folder, served, rw)
+        found = [g for g in fall.groups if g.way is SubmittedBy.EXCHANGE and g.deed is deed]
+        print(served.__name__, rw, completed, [(g.deed, g.total.count) for g in fall.groups], fall.missing)
+        assert (fall.missing.overlapping, fall.missing.unmatched) == (0, 0)
+        assert 0 <= completed - sum(g.total.count for g in found) <= fall.missing.inconsistent
+        assert completed >= IOS
+        # On a machine that is full, some may have no certain times: they are counted, and not in every run.
+        if not fall.missing.inconsistent:
+            break
+    assert not fall.missing.inconsistent
     # Which of them the server's I/O belongs to is another question: it works in other threads than it receives in.
-    assert sum(g.total.count for g in found) == completed >= IOS
     assert fall.missing.undivided == sum(g.total.count for g in fall.groups if g.undivided)
     for sample in fall.samples:
         assert sum(ns for *_, ns in sample.segments) == sample.ns
