@@ -214,10 +214,22 @@ def test_one_measurement_whose_command_is_killed_is_fetched_from_the_nodes(serve
         document = json.loads(again.stdout)
         assert document["result"]["started_unix_ns"] < killed_ns, "it was measured before, and not again"
         assert results_of(running) == dict.fromkeys(few, 0), "the nodes have forgotten what is stored"
-    with opened(None) as store:
-        run = list_one(store.list_runs(9))
-        assert run.id == document["run"] and run.status is RunStatus.DONE
-        assert list_one(store.cells(run.id)).error is None
+        with opened(None) as store:
+            run = list_one(store.list_runs(9))
+            assert run.id == document["run"] and run.status is RunStatus.DONE
+            cell = list_one(store.cells(run.id))
+            assert cell.error is None
+            whole = store.load_run(run.id)
+            # As a command leaves it that ends between the result and its judgement.
+            store.update_run(whole.model_copy(update={"status": RunStatus.RUNNING}))
+        assert strata("measure", "--resume", "--progress", "none").returncode == 0
+        with opened(None) as store:
+            assert list_one(store.cells(run.id)) == cell, "what is stored is not measured again"
+            assert store.load_run(run.id).status is RunStatus.DONE
+        ended_well = strata("measure", "--resume", run.id, "--progress", "none")
+        assert ended_well.returncode == 2 and "it has ended" in ended_well.stderr
+        with opened(None) as store:
+            assert list_one(store.cells(run.id)) == cell
     assert strata("report", run.id).returncode == 0
     assert strata("measure", "--resume", "--progress", "none").returncode == 2, "nothing is left to resume"
 

@@ -75,7 +75,8 @@ class OneResult(Value):
     trouble: str | None = None
     """Why the run ended before its time; what was measured until then is in the result."""
     moved: str | None = None
-    """What became of the file whose name does not lead to it any more: measured was the one that was checked."""
+    """What became of the file whose name does not lead to it any more: measured was the one that was checked. And
+    which nodes kept no results on their disks."""
     stopped_by: int | None = None
     """The signal that stopped it."""
     clients: Clients | None = None
@@ -152,6 +153,7 @@ def measure_endpoint(
     asked = size if resumed is None else None
     with opened_together(endpoints, workload, size, keep, destructive, asked=asked) as targets, ExitStack() as going:
         mark = targets.targets[0].mark
+        _check_size(resumed, targets.size)
         ceiling = measure_generator(
             generator, [workload], Timing(ramp_s=0.01, runtime_s=0.04, interval_s=0.04), placement
         )
@@ -173,9 +175,11 @@ def measure_endpoint(
         with stop_on_signals() as stop, recorded(plan.id, plan.stack, emit, aim.mean if aim else None) as told:
             hear = as_progress(told, endpoint.uri, workload.label, timing.runtime_s, precise)
             heard, runner.stop_requested = (hear, stop) if precise is None else precise.between(hear, stop)
-            runner.carry_out(
-                SingleStep(plan), lambda s, c: _with_fault(runner, runner.measure_cell(s, c, prepared, heard))
-            )
+            if resumed is None or not _measured(runner, step):
+                runner.carry_out(
+                    SingleStep(plan), lambda s, c: _with_fault(runner, runner.measure_cell(s, c, prepared, heard)),
+                    commit=runner.commit_or_hold,
+                )  # fmt: skip
         measured = runner.cells()
         moved = "; ".join(filter(None, (runner.unkept, targets.gone()))) or None
         result = measured[0].result if measured else None
@@ -202,12 +206,12 @@ def measure_endpoint(
         label=label,
         created_unix_ns=created,
         status=_status(trouble, stopped=stop.signal is not None or (goes_on and bool(result.lost))),
-        mark=mark if runner.run is not None else None,
+        mark=mark if runner.run is not None or result.lost else None,
         generator=ceiling,
         preconditions=() if done is None else (done,),
         message=trouble or moved,
     )
-    run, unkept = keep_run(report, store, begun=runner.run is not None)
+    run, unkept = keep_run(report, store, begun=runner.run is not None, unsaved=runner.unsaved)
     return OneResult(
         endpoint=" + ".join(e.uri for e in endpoints),
         workload=workload,
@@ -242,6 +246,17 @@ def _precise(aim: Aim, endpoints: Sequence[Endpoint], workload: Workload, engine
 
     name = series_of(stack_of(endpoints), workload, engine)
     return Precise(aim, earlier_noise_of(endpoints[0], workload.direct, store, name))
+
+
+def _check_size(resumed: Run | None, size: int) -> None:
+    if resumed is not None and size != resumed.plan.file_size:
+        why = f"it measured {units.size(resumed.plan.file_size)}, and {units.size(size)} are there"
+        raise RunFailed("cannot resume", resumed.id, why, "start a new run")
+
+
+def _measured(runner: Runner, step: Step) -> bool:
+    """Whether the store has its result already: the command ended between that and its judgement."""
+    return any(c.order == step.order and c.result is not None and c.error is None for c in runner.cells())
 
 
 def _with_fault(runner: Runner, done: CellResult) -> CellResult:
@@ -339,9 +354,11 @@ def _status(trouble: str | None, *, stopped: bool) -> RunStatus:
     return RunStatus.STOPPED if stopped else RunStatus.FAILED if trouble else RunStatus.DONE
 
 
-def keep_run(report: Report, url: str | None, *, begun: bool = False) -> tuple[str | None, str | None]:
+def keep_run(
+    report: Report, url: str | None, *, begun: bool = False, unsaved: Sequence[CellResult] = ()
+) -> tuple[str | None, str | None]:
     """Into the store: (its id, None), or (None, why it was not kept). What was measured is not lost for a store that
-    gives trouble. ``begun``: the run and its one result are there already."""
+    gives trouble. ``begun``: the run is there already, and its results but for those ``unsaved``."""
     from strata.app.kept import opened
 
     lost = any(r.result is not None and r.result.lost for r in report.results)
@@ -352,6 +369,8 @@ def keep_run(report: Report, url: str | None, *, begun: bool = False) -> tuple[s
     try:
         with opened(url) as store:
             if begun:
+                for result in unsaved:
+                    store.save_cell(report.run.id, result)
                 store.update_run(report.run)
                 store.save_outcome(report.run.id, report.analysis, report.diagnosis)
             else:

@@ -21,7 +21,7 @@ from strata.app.scale_points import pieces_at
 from strata.engine import Engine, Piece, Request, Timing
 from strata.engine.cell import Prepared
 from strata.engine.port import Keeping
-from strata.errors import ClientsLost, RunFailed
+from strata.errors import ClientsLost, RunFailed, StoreError
 from strata.host.clock import now_unix_ns
 from strata.model import histogram
 from strata.model.placement import Placement
@@ -86,6 +86,8 @@ class Runner:
         self._store, self._tell = store, emit
         self._ends_at: float | None = None
         self._kept: dict[int, CellResult] | None = {} if store is None else None
+        self.unsaved: tuple[CellResult, ...] = ()
+        """What the store could not take."""
 
     def emit(self, progress: Progress) -> None:
         """Tell whoever watches; between two estimates of the time left, the clock counts it down."""
@@ -135,6 +137,13 @@ class Runner:
             self._kept[result.order] = result
         if self.run is not None and isinstance(self.engine, Keeping) and result.result is not None:
             self.engine.stored(kept_name(self.run.id, result))
+
+    def commit_or_hold(self, result: CellResult) -> None:
+        """As `commit`; where the store cannot take it, it is remembered here, and clients keep theirs."""
+        try:
+            self.commit(result)
+        except StoreError:
+            self._store, self._kept, self.unsaved = None, {result.order: result}, (result,)
 
     @property
     def unkept(self) -> str | None:
@@ -220,7 +229,8 @@ def check_nodes(resumed: Run | None, engine: Mapping[str, object]) -> None:
     """Raises `ClientsLost` where a run that is resumed had other nodes: its clients would share them otherwise."""
     was, now = resumed.environment.engine.get("nodes") if resumed else None, engine.get("nodes")
     if resumed and was != now:
-        why, hint = f"it was measured on {was} nodes, and {now} have joined", "strata node list shows them"
+        before = "this machine" if was is None else f"{was} nodes"
+        why, hint = f"it was measured on {before}, and {now or 0} nodes have joined", "strata node list shows them"
         raise ClientsLost("cannot resume", resumed.id, why, hint)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from strata.discover.chain import NOTHING, Under, devices_of
-from strata.discover.interfaces import link_rates
 from strata.host import block
 from strata.host.mounts import SMB_KINDS, mount_of
 from strata.host.proc import Sys
@@ -138,6 +137,9 @@ def starts_of(devices: Iterable[str]) -> dict[str, int]:
 
 def speeds_of_cards() -> dict[str, float]:
     """Bytes per second that the links of this machine's cards carry in one direction, where that is known."""
+    # Here, as every measurement loads this module and none asks.
+    from strata.discover.interfaces import link_rates
+
     return {name: rate / 8 for name, rate in link_rates(Sys()).items()}
 
 

@@ -76,7 +76,8 @@ class NodeScheduler(Scheduler):
     def why_not(self, comm: Any, **given: Any) -> dict[str, Any]:
         """For a node that was not taken: Dask has the reason as text alone in the error that it raises there."""
         why = self._problem(comm, given)
-        return {"refused": why, "taken": why is None and given["name"] in self.aliases}
+        taken = self.aliases.get(given["name"], given["address"]) != given["address"]
+        return {"refused": why, "taken": why is None and taken}
 
     async def check_worker_ttl(self) -> None:
         """Removes nodes that were silent for `lost_after_s`. Dask's own waits for ten heartbeats.

@@ -89,8 +89,11 @@ def join(joining: Joining, ready: Callable[[str], None]) -> int:
         try:
             await worker
         except (ValueError, RuntimeError) as e:
-            given = {"name": joining.name, "address": worker.contact_address, "extra": {"strata": about}}
-            raise _not_taken(joining, await calling.why_not(door, security, **given), e) from e
+            address, told = worker.contact_address, {}
+            if address is not None:  # else it was not asked for yet
+                given = {"name": joining.name, "address": address, "extra": {"strata": about}}
+                told = await calling.why_not(door, security, **given)
+            raise _not_taken(joining, told, e) from e
         ready(worker.address)
         return worker, lambda: worker.close(timeout=_CLOSE_S, reason="signal")
 

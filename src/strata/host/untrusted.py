@@ -46,22 +46,16 @@ def kind_of(mode: int) -> str:
 def opened(path: Path | str, what: str, most: int, hint: str = "") -> Iterator[int]:
     """A descriptor of at most ``most`` bytes that can be read from any place; a pipe is read to its end first."""
     try:
-        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        with _looked_at(path) as (handle, found):
+            # What is not looked at first might wind a tape, or wait for a writer.
+            piped = stat.S_ISFIFO(found.st_mode) and _held_open(found)
+            if not piped:
+                _regular(found, path, what, hint)
+            if found.st_size > most:
+                raise _too_long(what, path, most)
+            fd = os.open(f"/proc/self/fd/{handle}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as e:
         raise _refused(what, path, e, hint) from e
-    try:
-        # What is not looked at first might wind a tape, or wait for a writer.
-        found = os.fstat(handle)
-        piped = stat.S_ISFIFO(found.st_mode) and _held_open(found)
-        if not piped and not stat.S_ISREG(found.st_mode):
-            raise UsageError(what, str(path), f"it is {kind_of(found.st_mode)}", hint or "give a regular file")
-        if found.st_size > most:
-            raise _too_long(what, path, most)
-        fd = os.open(f"/proc/self/fd/{handle}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as e:
-        raise _refused(what, path, e, hint) from e
-    finally:
-        os.close(handle)
     try:
         if not piped:
             yield fd
@@ -79,16 +73,26 @@ def opened(path: Path | str, what: str, most: int, hint: str = "") -> Iterator[i
 def bytes_of_regular(path: Path | str, what: str, hint: str = "") -> int:
     """How long a regular file is. It is not opened to be read: closing it would end every lock that we have on it."""
     try:
-        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        with _looked_at(path) as (_, found):
+            _regular(found, path, what, hint)
+            return found.st_size
     except (OSError, ValueError) as e:
         raise _refused(what, path, e, hint) from e
+
+
+@contextmanager
+def _looked_at(path: Path | str) -> Iterator[tuple[int, os.stat_result]]:
+    """What the name leads to, held but not opened, and what it is."""
+    handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        found = os.fstat(handle)
+        yield handle, os.fstat(handle)
     finally:
         os.close(handle)
+
+
+def _regular(found: os.stat_result, path: Path | str, what: str, hint: str) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise UsageError(what, str(path), f"it is {kind_of(found.st_mode)}", hint or "give a regular file")
-    return found.st_size
 
 
 def read_bytes(path: Path | str, what: str, most: int, hint: str = "") -> bytes:

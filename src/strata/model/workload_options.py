@@ -62,10 +62,9 @@ class WorkloadOption:
 
     ``name``: the key in a profile. ``spelled``: how the command line says it, `--name` by default; empty: not there.
     ``low``, ``high``: bounds, both included; of a `Kind.NUMBER` ``low`` itself is left out. ``step``: whole multiples
-    of it. ``choices``: of a word,
-    where it is one of few. ``fio``: the word of a fio job that has the same meaning; empty: the words of others say it
-    too; None: it has none, or it is read together with others. ``means``: a flag that is short for another option's
-    value. ``needs``: another option that has to be there; ``apart``: one that must not.
+    of it. ``choices``: of a word, where it is one of few. ``fio``: the word of a fio job that has the same meaning;
+    empty: the words of others say it too; None: it has none, or it is read together with others. ``means``: a flag that
+    is short for another option's value. ``needs``: another option that has to be there; ``apart``: one that must not.
 
     ``field``: that of `Workload` which holds the value as it is; None: it is put together with others there.
     ``engine``: the engine's job has it, under the name of the field. ``key``, ``label``: its part of a workload's name

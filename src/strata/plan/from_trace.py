@@ -74,8 +74,8 @@ def workload_of(figures: TraceFigures, whole: bool = True) -> TracedWorkload | N
     halves = [h for h, n in ((read, reads), (write, writes)) if n or not stray]
     ways = [h.order.windowed_share for h in halves if h.ios and h.order.windowed_share is not None]
     sequential = bool(ways) and all(share >= SEQUENTIAL for share in ways)
-    first = [r[0] for h in (read, write) if (r := h.range) is not None]
-    end = [r[1] for h in (read, write) if (r := h.range) is not None]
+    first = [r[0] for h in halves if (r := h.range) is not None]
+    end = [r[1] for h in halves if (r := h.range) is not None]
     return TracedWorkload(
         device=device.target.name,
         rw=_rw(reads, writes, sequential),
@@ -88,8 +88,12 @@ def workload_of(figures: TraceFigures, whole: bool = True) -> TracedWorkload | N
         range_bytes=(min(first), max(end)) if first else None,
         sequential_read=read.order.windowed_share,
         sequential_write=write.order.windowed_share,
-        write_through_share=device.write.write_through / device.write.issued.ios if device.write.issued.ios else None,
-        writes_per_flush=writes / device.flush.count if device.flush is not None and device.flush.count else None,
+        write_through_share=device.write.write_through / device.write.issued.ios
+        if writes and device.write.issued.ios
+        else None,
+        writes_per_flush=writes / device.flush.count
+        if writes and device.flush is not None and device.flush.count
+        else None,
         under_way=_under_way(device, figures.window_ns),
         cautions=(
             *_cautions(device, whole, ways),
@@ -112,7 +116,7 @@ def workload_of_trace(traced: TracedWorkload) -> tuple[Workload, tuple[str, ...]
     mixed = traced.rw in ("rw", "randrw")
     sides = [traced.bssplit_read] * reads + [traced.bssplit_write] * writes
     sizes = {share.bs for side in sides for share in side}
-    durable = bool(traced.write_through_share is not None and traced.write_through_share >= 0.5)
+    durable = traced.write_through_share is not None and traced.write_through_share >= 0.5
     flushed = traced.writes_per_flush if writes and not durable else None
     workload = workload_from_words(
         traced.rw,

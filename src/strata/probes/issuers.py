@@ -173,11 +173,8 @@ class Issuers:
     def _look_at_group(self, pid: int) -> None:
         if pid not in self._groups:
             self._groups[pid] = group_of(self._sys.lines(f"/proc/{pid}/cgroup"))
-            for directory, name in groups(self._sys, pid):
-                self._note_quota(directory, name, pid)
-        else:
-            for directory, name in groups(self._sys, pid):
-                self._note_quota(directory, name, pid)
+        for directory, name in groups(self._sys, pid):
+            self._note_quota(directory, name, pid)
 
     def _note_quota(self, directory: str, name: str, pid: int) -> None:
         if name == "/":

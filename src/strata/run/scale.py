@@ -137,12 +137,12 @@ class Sweep(Stepwise):
         return cell.workload.rw.writes and self._written >= self.plan.bytes_written
 
     @property
-    def _rounds(self) -> Counter[str]:
+    def _counted(self) -> Counter[str]:
         return Counter(r.cell for r in self._results)
 
     def _batch(self) -> list[Cell]:
         """The next round, in its order; empty where the sweep is over."""
-        rounds, points = self._rounds, closed(self.plan)
+        rounds, points = self._counted, closed(self.plan)
         if missing := [c for c in points if not rounds[c.key]]:
             return self._ordered(missing, 0)
         if not self._ask.axis.size and self._add_bends(points):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 
 from strata.errors import ClientsLost
@@ -37,6 +38,11 @@ class Stepwise(ABC):
         self._order = max((r.order for r in kept), default=-1) + 1
         self._unsafe: CellResult | None = None
         self.lost: str | None = None
+        # Of each cell, which round comes next. A round that was measured to its end is never asked for again, whatever
+        # came of it: under its name clients may still have it, and it would count twice.
+        self._rounds: Counter[str] = Counter()
+        for one in kept:
+            self._count(one)
 
     def handle(self, event: Event) -> tuple[Instruction, ...]:
         """What to do now."""
@@ -70,6 +76,10 @@ class Stepwise(ABC):
     def _seen(self, event: StepDone | StepFailed) -> None:  # noqa: B027  (most have nothing to note)
         """What is known before the result is safe."""
 
+    def _count(self, done: CellResult) -> None:
+        if done.result is not None and not done.result.lost and not cut_short(done.result):
+            self._rounds[done.cell] = max(self._rounds[done.cell], done.round + 1)
+
     def _commit(self, result: CellResult) -> tuple[Instruction, ...]:
         self._unsafe = result
         return (Commit(result),)
@@ -78,6 +88,7 @@ class Stepwise(ABC):
         result, self._unsafe = self._unsafe, None
         assert result is not None, "no step requested it"
         self._order += 1
+        self._count(result)
         if result.result is not None and cut_short(result.result):
             return (Finish(RunStatus.STOPPED),)
         if self.lost is not None:

@@ -6,7 +6,6 @@ No I/O; the clock is given: thinking, resting and committing take time too, and 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from strata import units
@@ -49,7 +48,6 @@ class Visits(Stepwise):
         self.matrix = matrix
         self._plan, self._size, self._clock = plan, size, clock
         self._written = sum(r.result.write.bytes for r in kept if r.result is not None)
-        self._rounds = Counter(v.cell for v in matrix.visits)
         self._asks = self._asked()
         self._wrote = False
         self._begin = 0.0
@@ -94,7 +92,7 @@ class Visits(Stepwise):
         self._ask, number, of = found
         self._begin = self._clock()
         self._cell = cell = self._plan.cells[self._ask.cell]
-        self._step = Step(order=self._order, round=self._rounds[self._ask.cell], cell=cell.key)
+        self._step = Step(order=self._order, round=self._rounds[cell.key], cell=cell.key)
         writes = cell.workload.rw.writes
         if writes and self._written + self._size >= self._plan.bytes_written:
             return self._commit(result_of(self._step, cell, error=WRITES_USED_UP))
@@ -113,7 +111,6 @@ class Visits(Stepwise):
             return self._next()
         visit = None if result.error is not None else visit_of(ask.cell, done.intervals)
         self.matrix.took(ask.cell, visit, ask.seconds, seconds)
-        self._rounds[ask.cell] += 1
         return (Emit(ended(self.told, result)), Think())
 
 

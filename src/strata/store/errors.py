@@ -53,6 +53,12 @@ def why_of(error: Exception) -> str:
     return f"it holds a value of the wrong type ({error})"
 
 
+def no_database(what: str, path: Path) -> StoreError:
+    """What is said of a file that is none of SQLite's."""
+    hint = f"give another file with STRATA_STORE, or move it away: mv {path} {path}.damaged"
+    return StoreError(what, str(path), "it is not a SQLite file; it was not changed", hint)
+
+
 def _of_server(what: str, where: str, error: DBAPIError) -> StoreError:
     """A server's own words; its states are in the appendix A of PostgreSQL's manual."""
     said = str(error.orig or error).strip().splitlines() or ["no reason given"]
@@ -95,10 +101,8 @@ def _reason(code: int, path: Path, error: BaseException) -> tuple[str, str]:
                 f"free space in {path.parent}; saved data is safe, and the run can be resumed",
             )
         case sqlite3.SQLITE_NOTADB:
-            return (
-                "it is not a SQLite file; it was not changed",
-                f"give another file with STRATA_STORE, or move it away: mv {path} {path}.damaged",
-            )
+            other = no_database("", path)
+            return other.why, other.hint
         case sqlite3.SQLITE_CORRUPT:
             return (
                 f"it is damaged ({error}); it was not changed",

@@ -14,12 +14,13 @@ from strata import units
 from strata.errors import StoreError
 from strata.host.untrusted import bytes_of_regular
 from strata.store import others
-from strata.store.errors import named
+from strata.store.errors import named, no_database
 
 HEAD = "0004"
 """The newest revision in ``migrations/versions``. Known here, so that alembic is loaded only to migrate."""
 
 APPLICATION_ID = 0x53545241
+HEADER_BYTES = 100
 CHECKED_BYTES = 32 * units.MIB
 """Files up to this size are read through and checked on every opening; in larger ones damage shows when it is read."""
 
@@ -28,31 +29,38 @@ TICK_S = 0.02
 
 
 def revision_of(path: Path, busy_timeout_s: float) -> str | None:
-    """The revision of an existing store, None for an empty file. Leaves it, and its directory, as they are.
+    """The revision of an existing store, None for an empty file. Leaves it as it is, and its directory but for the
+    index of a log that is there.
 
     Raises `StoreError` where it is damaged, locked, or a database of somebody else.
     """
-    what = "cannot open the store"
+    what, path = "cannot open the store", path.resolve()
     with named(what, path):
         # SQLite's locks are those of the process: were the file opened and closed here, a store that is open elsewhere
         # in this process would lose them, and another process would remove its log.
-        if not bytes_of_regular(path, what, "give another file with STRATA_STORE") and not _log(path).exists():
+        size = bytes_of_regular(path, what, "give another file with STRATA_STORE")
+        if 0 < size < HEADER_BYTES:
+            # SQLite takes some of these for an empty database, and would write over them.
+            raise no_database(what, path)
+        if not size and not _log(path).exists():
             return None
         # Without a log nobody is writing, and `immutable` reads without making the log's files for the purpose. Where
         # somebody began meanwhile, one page may be from before and another from after: then the files are made anyway.
-        written = _written(path)
+        written, at = _written(path), time.time_ns()
         if not _log(path).exists():
             try:
                 return _look(path, "immutable=1", busy_timeout_s)
             except (StoreError, sqlite3.DatabaseError):
                 time.sleep(TICK_S)
-                if not _log(path).exists() and _written(path) == written:
+                # A second write within one tick leaves the time as it was.
+                settled = at - written[2] > TICK_S * units.NS_PER_S
+                if settled and not _log(path).exists() and _written(path) == written:
                     raise
         return _look(path, "mode=ro", busy_timeout_s)
 
 
 def _written(path: Path) -> tuple[int, int, int]:
-    """Changes when the file is written to, a tick of the kernel's clock later at the latest."""
+    """Changes when the file is written to, but for a second write within a tick of the kernel's clock."""
     at = path.stat()
     return at.st_ino, at.st_size, at.st_mtime_ns
 

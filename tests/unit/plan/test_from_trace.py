@@ -36,7 +36,8 @@ def test_a_random_mix(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("much", "stray", "rw", "said"), [("R", "WS", "randread", "writes"), ("WS", "R", "randwrite", "reads")]
+    ("much", "stray", "rw", "said"),
+    [("R", "WS", "randread", "writes"), ("R", "WFS", "randread", "writes"), ("WS", "R", "randwrite", "reads")],
 )
 def test_what_rounds_to_nothing_of_the_ios_is_left_out_and_said(
     tmp_path: Path, much: str, stray: str, rw: str, said: str

@@ -99,6 +99,21 @@ def test_every_visit_is_safe_before_the_next_and_the_budget_is_kept() -> None:
     assert all(p.seconds_left is not None and p.seconds_left <= BUDGET_S for p in bench.told)
 
 
+def test_a_round_that_was_measured_to_its_end_is_not_asked_for_again_whatever_came_of_it() -> None:
+    """Under its name the nodes may still have it: it would be counted twice."""
+    first = Bench(cells())
+    first.run()
+    cell = first.plan.cells[0].key
+    kept = tuple(first.kept.values())[:12]
+    of = [c for c in kept if c.cell == cell]
+    assert len(of) >= 3
+    kept = tuple(c.model_copy(update={"error": "it failed"}) if c is of[1] else c for c in kept)
+    again = Bench(cells(), kept)
+    again.run()
+    rounds = [c.round for c in again.kept.values() if c.cell == cell]
+    assert len(set(rounds)) == len(rounds) > len(of)
+
+
 def test_it_goes_on_where_it_was_stopped() -> None:
     bench = Bench(cells())
 

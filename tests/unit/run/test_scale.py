@@ -164,6 +164,27 @@ def test_a_stopped_sweep_goes_on_to_the_same_points(after: int) -> None:
     assert len({r.order for r in (*part, *rest)}) == len(part) + len(rest)
 
 
+def test_a_resumed_sweep_asks_for_no_round_again_that_was_measured_to_its_end() -> None:
+    """Under its name the nodes may still have it: it would be counted twice."""
+    cut, part, _ = carried(ask_for(), capped, stop_after=16)
+    cell = Counter(r.cell for r in part).most_common(1)[0][0]
+    of = [n for n, r in enumerate(part) if r.cell == cell]
+    assert len(of) >= 2
+    part[of[0]] = part[of[0]].model_copy(update={"error": "it failed"})
+    resumed = Sweep(cut.plan, ask_for(), partial(cell_at, base(), Axis.IODEPTH), part, Clock())
+    rest: list[CellResult] = []
+    execute(
+        resumed,
+        measure=lambda step, cell: result_of(step, cell, engine_result(cell.workload, capped(cell.workload))),
+        commit=rest.append,
+        emit=lambda _: None,
+        stop_requested=lambda: False,
+    )  # fmt: skip
+    # The last one was cut short: that one is asked for again.
+    whole = [(r.cell, r.round) for r in (*part[:-1], *rest)]
+    assert len(set(whole)) == len(whole) and (cell, part[of[-1]].round + 1) in whole
+
+
 def closed_of(results: list[CellResult]) -> set[str]:
     return {r.cell for r in results if "qd" in r.cell}
 

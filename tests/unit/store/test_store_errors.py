@@ -41,7 +41,7 @@ def refused(path, before):
 
 
 @pytest.mark.parametrize(
-    "content", [b"hello", b"\0" * 8192, b"SQLite format 3\0", b"SQLite format 3\0" + b"\xff" * 9000]
+    "content", [b"\n", b"hello", b"\0" * 8192, b"SQLite format 3\0", b"SQLite format 3\0" + b"\xff" * 9000]
 )
 def test_what_is_no_database_is_left_as_it_is(path, content):
     path.write_bytes(content)

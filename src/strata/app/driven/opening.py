@@ -44,7 +44,7 @@ class Driven:
         """In what the nodes that drive the layers differ as machines. Raises as a call to a node does."""
         owner = owner_of(stack)
         names = [name for name in dict.fromkeys(layer.node for layer in stack.layers) if name not in (None, owner)]
-        each = {owner: self.there.survey}
+        each = {owner or "this machine": self.there.survey}
         each |= {n: self.group.data_there(n, ELSEWHERE, GLANCE_S).survey for n in names if n is not None}
         named = [found.model_copy(update={"hostname": name}) for name, found in each.items()]
         return machines_compared(named) if len(named) > 1 else None
