@@ -79,7 +79,7 @@ def resume_endpoint(
     """
     plan, (cell,) = run.plan, run.plan.cells
     if not _unfinished(run, store):
-        raise UsageError("cannot resume", run.id, "it has ended", f"strata report {run.id} shows it; measure anew")
+        raise UsageError("cannot resume", run.id, "it has ended", f"strata report {run.id} shows it; measure it again")
     endpoint = plan.stack.layers[0].target
     engine = engine or engine_for(run.environment.engine["name"], [endpoint], plan.placement)
     check_resumable(run, engine.identity())

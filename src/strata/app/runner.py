@@ -230,7 +230,7 @@ def check_nodes(resumed: Run | None, engine: Mapping[str, object]) -> None:
     was, now = resumed.environment.engine.get("nodes") if resumed else None, engine.get("nodes")
     if resumed and was != now:
         before = "this machine" if was is None else f"{was} nodes"
-        why, hint = f"it was measured on {before}, and {now or 0} nodes have joined", "strata node list shows them"
+        why, hint = f"it was measured on {before}, and {now or 'none'} have joined", "strata node list shows them"
         raise ClientsLost("cannot resume", resumed.id, why, hint)
 
 
