@@ -54,7 +54,7 @@ def matrix_of(
     if len(made) > MOST:
         raise UsageError("the matrix is too large:", f"{len(made)} cells", f"at most {MOST} per layer", EXAMPLE)
     named = tuple(dict.fromkeys(w.pattern for w in made))
-    name = words if words in MATRICES else f"{len(made)} cells"
+    name = words if words in MATRICES else units.plural(len(made), "cell")
     return Grid(name=name, depths=depths, sizes=sizes, patterns=named), made
 
 
