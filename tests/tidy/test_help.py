@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -99,3 +100,15 @@ print(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.strip()) == (0, "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_says_arguments_as_its_texts_do_and_no_type_of_python(name: str) -> None:
+    context = typer.Context(COMMANDS[name], info_name=name, **COMMANDS[name].context_settings)
+    rows = {words for _, listed in COMMANDS[name].sections(context) for words, _ in listed}
+    kinds = {kind for words in rows for kind in re.findall(r"<(.*?)>", words)}
+    assert kinds <= {"text", "number", "path"}
+    arguments = {str(p.name).upper() for p in COMMANDS[name].params if p.param_type_name == "argument"}
+    usage = COMMANDS[name].get_usage(context)
+    assert arguments == {row.removesuffix("...") for row in rows if not row.startswith("-")}
+    assert all(re.search(rf"\[{one}\]|\b{one}\b", usage) for one in arguments)

@@ -17,7 +17,6 @@ def survey(
     where: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PATH]...",
             help="A file or directory on the storage, or a stack file; with --compare several of these, or documents "
             "of --json (.json).",
         ),
@@ -41,7 +40,7 @@ def survey(
     ] = None,
     write: Annotated[Path | None, typer.Option(help="Write a draft of the stack file for this path.")] = None,
 ) -> None:
-    """Show the storage stack under PATH, with warnings. Lists the device
+    """Show the storage stack under WHERE, with warnings. Lists the device
     chain, file system, caches, paths, health, CPUs, cards, limits and load."""
     from strata.app import outputs
     from strata.app import survey as app_survey
