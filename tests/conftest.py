@@ -6,10 +6,11 @@ import gc
 import os
 import shutil
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -86,3 +87,13 @@ def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     for name in ("STRATA_STORE", "STRATA_STATE_DIR", "NO_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     return state
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A headless browser for all tests of a file."""
+    # Here: what drives it takes long to load.
+    from browser_view import browser
+
+    with browser() as one:
+        yield one

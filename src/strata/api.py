@@ -34,7 +34,6 @@ from strata.app import measure as app_measure
 from strata.app import survey as app_survey
 from strata.app.circumstances import called
 from strata.app.clients import Engine, engine_of_nodes
-from strata.app.compare import MARGIN
 from strata.app.documents import Kept, read_document
 from strata.app.matrix_plan import MatrixWords
 from strata.app.measure import OneResult, dealt, workload_from_words
@@ -45,6 +44,7 @@ from strata.app.where import file_or_directory, is_endpoint, understood
 from strata.errors import UsageError
 from strata.model.compared import ComparedRuns
 from strata.model.course import Aim
+from strata.model.margin import MARGIN
 from strata.model.matrix import MatrixResult
 from strata.model.placement import Placement
 from strata.model.profile import Profile
@@ -153,7 +153,7 @@ def survey(where: Where = Path()) -> Survey:
 
     Takes half a second, in which the load of the machine is looked at. Raises `UsageError` where nothing is there.
     """
-    return app_survey.survey_path(where if isinstance(where, Stack) else Path(where))
+    return app_survey.survey_path(where if isinstance(where, Stack) else str(where))
 
 
 def diagnose(
@@ -187,7 +187,7 @@ def diagnose(
         if demo is not None:
             return document(app_diagnose.diagnose_demo(demo, chosen, emit))
         if where is not None and not isinstance(where, Stack):
-            where = file_or_directory(Path(where))
+            where = file_or_directory(where)
         assert isinstance(where, (Stack, Path))
         return document(app_diagnose.diagnose_path(where, chosen, emit))
 

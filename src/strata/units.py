@@ -132,9 +132,10 @@ def count(value: float) -> str:
     return f"{value:,.0f}".replace(",", "\u202f")
 
 
-def plural(n: int, word: str) -> str:
-    """``1 cell``, ``3 cells``."""
-    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+def plural(n: float, word: str) -> str:
+    """``1 cell``, ``3 cells``, ``1.5 CPUs``."""
+    said = f"{n:g}" if isinstance(n, float) else n
+    return f"{said} {word}" if n == 1 else f"{said} {word}s"
 
 
 def duration(ns: float) -> str:

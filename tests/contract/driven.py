@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from commands import strata
-from fleet_peers import Running
+from fleet_peers import Running, cluster
+from users_file import users_file
 
 from strata.app.options import Options
 from strata.plan.words import workload_from_words
@@ -43,6 +46,26 @@ node = "n1"
 on = ["file"]
 endpoint = "nbd://127.0.0.1:0/own"
 """
+
+
+def two_nodes(folder: Path) -> AbstractContextManager[Running]:
+    """The nodes of the stack and their scheduler."""
+    return cluster(folder, ["n1", "n2"])
+
+
+@contextmanager
+def left_idle(nodes: Running) -> Iterator[Running]:
+    """For a test that is to leave them as they were, which is looked at."""
+    yield nodes
+    assert all(process.poll() is None for process in nodes.processes)
+    until(lambda: not any(loads(node.pid) for node in nodes.nodes.values()), 20, "the nodes were idle again")
+
+
+def users_volume(folder: Path) -> Path:
+    """The user's own test file, on n1's machine."""
+    path = folder / "volume" / "strata.dat"
+    path.parent.mkdir()
+    return users_file(path)
 
 
 def stack(folder: Path, nodes: Running, data: Path, share: str) -> Path:

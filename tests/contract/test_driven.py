@@ -12,10 +12,23 @@ from pathlib import Path
 
 import pytest
 from commands import started, strata
-from driven import STACK, descriptors, fios, loads, options, quiet, spent, stack, until
+from driven import (
+    STACK,
+    descriptors,
+    fios,
+    left_idle,
+    loads,
+    options,
+    quiet,
+    spent,
+    stack,
+    two_nodes,
+    until,
+    users_volume,
+)
 from fleet_peers import Running, cluster
 from loops import MIB, need
-from users_file import SIZE, served, users_file
+from users_file import SIZE, served
 
 from strata.app.diagnose import diagnose_path
 from strata.app.survey import compare_surveys
@@ -30,31 +43,27 @@ from strata.report.terminal import render
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with cluster(tmp_path_factory.mktemp("driven"), ["n1", "n2"]) as running:
+    with two_nodes(tmp_path_factory.mktemp("driven")) as running:
         yield running
 
 
 @pytest.fixture
 def nodes(shared: Running) -> Iterator[Running]:
-    """The nodes of all tests that leave them as they were, which is looked at: they drive one run after the other."""
-    yield shared
-    assert all(process.poll() is None for process in shared.processes)
-    until(lambda: not any(loads(node.pid) for node in shared.nodes.values()), 20, "the nodes were idle again")
+    """The nodes of all tests that leave them as they were: they drive one run after the other."""
+    with left_idle(shared) as running:
+        yield running
 
 
 @pytest.fixture
 def own_nodes(tmp_path: Path) -> Iterator[Running]:
     """Nodes and a scheduler of a test that ends one of them."""
-    with cluster(tmp_path, ["n1", "n2"]) as running:
+    with two_nodes(tmp_path) as running:
         yield running
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """The user's own test file, on n1's machine."""
-    path = tmp_path / "volume" / "strata.dat"
-    path.parent.mkdir()
-    return users_file(path)
+    return users_volume(tmp_path)
 
 
 @pytest.fixture

@@ -6,10 +6,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from driven import options, quiet, swept
+from driven import options, quiet, swept, users_volume
 from fleet_peers import cluster
 from namespaces import inside, star
-from users_file import users_file
 
 from strata.app.diagnose import diagnose_path
 from strata.engine import Backing, Shaping, TargetConfig, TargetProcess
@@ -20,10 +19,7 @@ from strata.model.counters import target
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """The user's own test file, on n1's machine."""
-    path = tmp_path / "volume" / "strata.dat"
-    path.parent.mkdir()
-    return users_file(path)
+    return users_volume(tmp_path)
 
 
 SERVED = """

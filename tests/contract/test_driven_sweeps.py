@@ -10,33 +10,29 @@ from pathlib import Path
 
 import pytest
 from commands import started, strata
-from driven import descriptors, loads, spent, stack, swept, until
-from fleet_peers import Running, cluster
-from users_file import served, users_file
+from driven import descriptors, left_idle, loads, spent, stack, swept, two_nodes, until, users_volume
+from fleet_peers import Running
+from users_file import served
 
 from strata.host.mark import MARK_BYTES
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with cluster(tmp_path_factory.mktemp("driven"), ["n1", "n2"]) as running:
+    with two_nodes(tmp_path_factory.mktemp("driven")) as running:
         yield running
 
 
 @pytest.fixture
 def nodes(shared: Running) -> Iterator[Running]:
-    """The nodes of all tests that leave them as they were, which is looked at: they drive one run after the other."""
-    yield shared
-    assert all(process.poll() is None for process in shared.processes)
-    until(lambda: not any(loads(node.pid) for node in shared.nodes.values()), 20, "the nodes were idle again")
+    """The nodes of all tests that leave them as they were: they drive one run after the other."""
+    with left_idle(shared) as running:
+        yield running
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """The user's own test file, on n1's machine."""
-    path = tmp_path / "volume" / "strata.dat"
-    path.parent.mkdir()
-    return users_file(path)
+    return users_volume(tmp_path)
 
 
 @pytest.fixture

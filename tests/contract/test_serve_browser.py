@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_view import CONTRAST, browser
+from browser_view import CONTRAST
 from filling import fill as fill_in_bulk
 from pages_opened import opened
 from serving import (
@@ -74,12 +74,6 @@ FOCUSED = """(() => { const at = document.activeElement, square = at.querySelect
         : square && getComputedStyle(square).strokeWidth === '4px' ? 'border' : 'none';
     return [at.outerHTML, seen]; })()"""
 """What the keyboard stands on, and how that is seen: a square of a map by its border."""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

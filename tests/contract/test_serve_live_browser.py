@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_view import CONTRAST, browser
+from browser_view import CONTRAST
 from pages_opened import opened
 from serving import FIRST, NASTY, SECOND, SOURCE, STOPPED, WATCHED, Served, fill, keep_slices, measuring, served, until
 
@@ -31,12 +31,6 @@ WATCHED_FOR_UPDATES = f"""() => {{
 """Each change that the page makes, with its time, and how late the page's own timers are."""
 STEP = "Number(document.querySelector('#now .confidence').textContent.match(/step (\\d+)|$/)[1])"
 """Which step the page shows; NaN before the first."""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ import strata.app
 from strata.cli import tables
 from strata.cli.main import app
 from strata.errors import StrataError, UsageError
-from strata.model.scale import Axis
+from strata.model.axis import Axis
 
 T = tables
 STRATA: Any = typer.main.get_command(app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -9,10 +10,11 @@ from typing import Any
 
 import pytest
 import typer
+from typer.exceptions import TyperException
 
 from strata.cli.examples import EXAMPLES
 from strata.cli.help import GROUPS, MANY
-from strata.cli.main import app
+from strata.cli.main import _usage, app
 
 ROOT: Any = typer.main.get_command(app)
 
@@ -99,3 +101,34 @@ print(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.strip()) == (0, "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_says_arguments_as_its_texts_do_and_no_type_of_python(name: str) -> None:
+    context = typer.Context(COMMANDS[name], info_name=name, **COMMANDS[name].context_settings)
+    rows = {words for _, listed in COMMANDS[name].sections(context) for words, _ in listed}
+    kinds = {kind for words in rows for kind in re.findall(r"<(.*?)>", words)}
+    assert kinds <= {"text", "number", "path"}
+    arguments = {str(p.name).upper() for p in COMMANDS[name].params if p.param_type_name == "argument"}
+    usage = COMMANDS[name].get_usage(context)
+    assert arguments == {row.removesuffix("...") for row in rows if not row.startswith("-")}
+    assert all(re.search(rf"\[{one}\]|\b{one}\b", usage) for one in arguments)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("stage", "error: Missing argument STACK."),
+        ("baseline", "error: Missing argument WHAT. Choose from: save, promote, list, show"),
+        ("baseline gone", "error: Invalid value for WHAT: 'gone' is not one of 'save', 'promote', 'list', 'show'."),
+        ("verify file:/x --iodepth a", "error: Invalid value for '--iodepth': it must be a whole number"),
+        ("runs --limit 0", "error: Invalid value for '--limit': it must be greater than or equal to 1"),
+    ],
+)
+def test_a_refusal_of_the_library_is_one_line_in_plain_words(
+    line: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(TyperException) as refused:
+        app(line.split(), standalone_mode=False)
+    assert _usage(refused.value) == 2
+    assert capsys.readouterr().err.splitlines()[0] == said

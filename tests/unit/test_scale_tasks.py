@@ -11,8 +11,9 @@ from strata.app.scale_plan import ask_of
 from strata.app.scale_points import Maker
 from strata.app.scale_tasks import Task, measure_tasks
 from strata.errors import RunFailed, UsageError
+from strata.model.axis import Axis
 from strata.model.estimate import Estimate
-from strata.model.scale import Axis, ScaleAsk
+from strata.model.scale import ScaleAsk
 from strata.report.scale_text import scale_text
 
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
+from invoked import printed
 
+from strata import units
 from strata.app.target import planted
 from strata.app.verify import VerifyOptions, verify_endpoint
+from strata.cli.verify import Written
+from strata.cli.verify import verify as command
 from strata.errors import SafetyRefusal, StrataError, UsageError
 from strata.host import testfile
 from strata.host.mark import read_mark
 from strata.model.progress import Progress
 from strata.model.verify import FaultKind, Integrity, Verified, VerifyResult, judge
+from strata.model.verify_defaults import SECTOR_BYTES
+from strata.model.workload_options import NEW_FILE_BYTES
 from strata.report.verify_text import verify_text
 from strata.text import output
 
@@ -256,3 +263,19 @@ def test_every_kind_of_fault_is_told_in_words_that_fit() -> None:
     )
     assert "faults        none" in text
     assert "\n  in flight" not in text
+
+
+def test_what_is_not_said_is_the_same_on_the_command_line_and_in_the_options() -> None:
+    told, usual = Written(), VerifyOptions()
+    assert (told.iodepth, told.numjobs, told.order, told.write_share, told.flush_every, told.dsync, told.seed) == (
+        usual.iodepth, usual.threads, usual.order, usual.write_percent, usual.flush_every, usual.dsync, usual.seed,
+    )  # fmt: skip
+    assert (units.parse_size(told.bs), told.buffered) == (usual.bs, not usual.direct)
+    given = {name: p.default for name, p in inspect.signature(command).parameters.items()}
+    assert units.parse_duration_ns(given["stuck_after"]) == usual.stuck_after_ns
+    assert (given["listed"], given["keep"], given["destructive"]) == (usual.listed, usual.keep, usual.destructive)
+    _, text = printed("verify", "--help")
+    said = " ".join(text.split())
+    assert f"(default {units.exact_size(NEW_FILE_BYTES)})" in said
+    assert f"(default {SECTOR_BYTES} bytes)" in said
+    assert f"(default {usual.passes}; with --runtime unlimited)" in said

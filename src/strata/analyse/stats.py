@@ -36,6 +36,7 @@ HUBER_K = 1.5
 GROSS = 6.0
 """Typical deviations from the median; a cell thrice as noisy as the others stays inside in 95 of 100 rounds."""
 LEVEL = 0.95
+"""Confidence of every interval that is told."""
 
 
 def t_quantile(df: float, level: float = LEVEL) -> float:

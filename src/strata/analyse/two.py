@@ -30,14 +30,13 @@ import numpy.typing as npt
 from strata.analyse.between import History, Learnt, StatedVariation
 from strata.analyse.rows import Floats, Located, located, pooled, spread, steadied
 from strata.analyse.shift import gaps_of
-from strata.analyse.stats import below, holm, two_sided
+from strata.analyse.stats import LEVEL, below, holm, two_sided
 from strata.model.compared import CellCompared, Change, Gap
 from strata.model.groups import grouped
+from strata.model.margin import MARGIN
 from strata.model.percentiles import needed
 from strata.model.step_figures import StepFigures
 
-MARGIN = 0.05
-LEVEL = 0.95
 SHIFTS: Mapping[str, str] = {"mean": "mean_ns", "50": "p50_ns", "90": "p90_ns", "99": "p99_ns", "99.9": "p999_ns"}
 
 Rounds = Sequence[StepFigures]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from strata.errors import InconclusiveError, UsageError
 from strata.model.compared import ComparedRuns, EnvironmentField, Fairness, Side
+from strata.model.margin import MARGIN
 from strata.model.remembered import SeriesName
 from strata.model.run import RunBrief
 from strata.model.step_figures import StepFigures
@@ -14,7 +15,6 @@ from strata.model.step_figures import StepFigures
 if TYPE_CHECKING:
     from strata.store import Store
 
-MARGIN = 0.05
 NEWEST_ROWS = 100
 """Rows of a cell from which the noise between runs is learnt."""
 
@@ -70,7 +70,8 @@ class _Reference:
         self._rates = Rates(store)
 
     def against(self, after: RunBrief | None, *, anyway: bool, whole: bool = True) -> ComparedRuns:
-        from strata.analyse.two import LEVEL, by_cell, compare_cells
+        from strata.analyse.stats import LEVEL
+        from strata.analyse.two import by_cell, compare_cells
 
         before, left = self._run, self._cells
         if after is None or after.id == before.id:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from strata import units
 from strata.app.compare import environments
 from strata.app.demos import demo_of
 from strata.app.kept import opened
@@ -168,7 +169,7 @@ def _why(outcome: GateOutcome, cells: Sequence[GateCell], runs: int, short: bool
     if not bad:
         return None
     if short:
-        there = f"a baseline of {baseline} run{'s' * (baseline > 1)}"
+        there = f"a baseline of {units.plural(baseline, 'run')}"
         return f"{there} does not show how much identical runs vary: save three or more, or set --noise"
     needed = [c.runs_needed for c in bad]
     if None in needed:
@@ -258,7 +259,7 @@ def _newest(store: Store, count: int, stack: str | None, but: Sequence[str], sin
     others = [h for h in done if h.stack == wanted and h.id not in but]
     found = [h for h in others if since is None or h.created_unix_ns > since][:count]
     if len(found) < count:
-        what = f"{count} finished run{'s' * (count > 1)}"
+        what = units.plural(count, "finished run")
         where = "" if wanted is None else f"of stack {wanted}"
         beside = "" if not but else " other than the baseline's" if since is None else " newer than the baseline's"
         older = next((h.id for h in others if since is not None and h.created_unix_ns <= since), None)

@@ -24,6 +24,7 @@ from strata.app.options import Options
 from strata.app.place import Place, another_file
 from strata.app.plan import refused_cells
 from strata.app.runner import (
+    MEASURING_GENERATOR,
     QUICK_GENERATOR,
     Emit,
     Runner,
@@ -55,6 +56,7 @@ from strata.model.run import DataSet, Run, RunStatus
 from strata.model.stack import Stack
 from strata.model.survey import Survey
 from strata.model.workload import Workload
+from strata.model.workload_options import NEW_FILE_BYTES
 from strata.plan.ident import new_id
 
 if TYPE_CHECKING:
@@ -62,9 +64,6 @@ if TYPE_CHECKING:
     from strata.store import Store
 
 BIN_S = 0.05
-
-
-ENDPOINT_SIZE = 256 * units.MIB
 
 
 @dataclass(frozen=True)
@@ -106,10 +105,10 @@ def plan_site(where: Sequence[str], options: Options, run_id: str) -> tuple[Stac
     if is_endpoint(where[0]):
         endpoints = endpoints_of(where)
         new = [e for e in endpoints if e.kind is EndpointKind.FILE and not Path(e.path or "").exists()]
-        return stack_of(endpoints), len(new) * (options.size or ENDPOINT_SIZE)
+        return stack_of(endpoints), len(new) * (options.size or NEW_FILE_BYTES)
     path = Path(where[0])
     if path.suffix == ".toml" and (stack := stack_asked(path, options)).scheduler is not None:
-        return stack, options.size or ENDPOINT_SIZE
+        return stack, options.size or NEW_FILE_BYTES
     source = source_of(path, options, run_id)
     return source.stack, data_size(source, options)[0]
 
@@ -269,7 +268,7 @@ def _carry_out(
         else:
             refused = refused_cells(engine, grid_workloads, pieces)
             plan = matrix_plan(stack, asked, options, run_id, here.size, refused)
-        emit(Progress(phase=Phase.GENERATOR, message="measuring the load generator alone"))
+        emit(MEASURING_GENERATOR)
         place = noise_place_of(stack, plan.workloads[0].direct)
         run = run_of(
             plan,

@@ -18,7 +18,7 @@ from strata.fleet import trust as certificates
 from strata.host import atomic_write, netns, ownership, xdg
 from strata.host.proc import descriptor
 from strata.host.untrusted import read_text
-from strata.model.nodes import NODE_NAME, NodeClock, NodeInfo, NodeList, TrustState
+from strata.model.nodes import NODE_NAME, NODE_NAME_SAID, NodeClock, NodeInfo, NodeList, TrustState
 
 _SCHEDULER_FILE = "cannot read the scheduler file"
 _LOOK_EVERY_S = 0.2
@@ -71,8 +71,7 @@ def join(
         raise UsageError("cannot join", "", "", "give either the address of the scheduler or --scheduler-file")
     called = name if name is not None else socket.gethostname().partition(".")[0]
     if re.fullmatch(NODE_NAME, called) is None:
-        why = "a node's name has letters, digits, '.', '_' and '-', at most 63"
-        raise UsageError("cannot call the node", called[:300], why, "give another --name")
+        raise UsageError("cannot call the node", called[:300], NODE_NAME_SAID, "give another --name")
     if namespace is not None:
         # The whole process: nothing of it has another thread yet.
         netns.enter(namespace)

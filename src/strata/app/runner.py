@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 Emit = Callable[[Progress], None]
 QUICK_GENERATOR = Timing(ramp_s=0.02, runtime_s=0.05, interval_s=0.05)
 """Of the load generator's own limit, where many cells or several days share it."""
+MEASURING_GENERATOR = Progress(phase=Phase.GENERATOR, message="measuring the load generator alone")
 Change = Callable[[Request], Request]
 
 

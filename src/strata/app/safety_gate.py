@@ -22,6 +22,7 @@ from strata.model.base import Value
 from strata.model.endpoint import SCHEMES, Endpoint, EndpointKind
 from strata.model.plan import HEAD, Segment
 from strata.model.workload import Workload
+from strata.model.workload_options import NEW_FILE_BYTES
 
 VOLUMES = (EndpointKind.BLOCK, *(EndpointKind(scheme.name) for scheme in SCHEMES.values() if not scheme.file))
 """What is overwritten as a whole, and is no file that could be made or kept."""
@@ -158,7 +159,7 @@ def opened_together(
 
 def _new_size(uri: str, workload: Workload, asked: int | None) -> int:
     """Bytes of a new test file. Raises `UsageError` where behind its mark not even one block fits; nothing is made."""
-    wanted = asked or 256 * units.MIB
+    wanted = asked or NEW_FILE_BYTES
     size = wanted - wanted % units.MIB
     least = workload.bs + HEAD
     if size < least:

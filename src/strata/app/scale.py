@@ -15,7 +15,16 @@ from strata.app.matrix import MatrixSite, ends_of, ground_of, plan_site
 from strata.app.options import Options
 from strata.app.place import Place
 from strata.app.plan import refused_cells
-from strata.app.runner import Emit, Runner, check_layers, check_nodes, check_resumable, rates, run_of
+from strata.app.runner import (
+    MEASURING_GENERATOR,
+    Emit,
+    Runner,
+    check_layers,
+    check_nodes,
+    check_resumable,
+    rates,
+    run_of,
+)
 from strata.app.sampling_scope import SamplingScope, sampling_scope_of, sampling_scope_of_endpoints
 from strata.app.scale_plan import at_value, cell_at, check_base, over_targets, scale_plan
 from strata.app.scale_points import Maker, placed_at
@@ -25,12 +34,13 @@ from strata.app.where import is_endpoint
 from strata.engine import Engine, Timing, engine_for
 from strata.errors import ClientsLost, RunFailed, Stopped, UsageError
 from strata.host.runlock import held
+from strata.model.axis import Axis, Made
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Cell, Plan, Step
 from strata.model.progress import Glance, Phase, Progress
 from strata.model.result import CellResult, Interval
 from strata.model.run import Run, RunStatus
-from strata.model.scale import Axis, Made, ScaleAsk, ScaleResult
+from strata.model.scale import ScaleAsk, ScaleResult
 from strata.model.stack import Stack
 from strata.model.workload import ClosedLoop, Workload
 from strata.plan.ident import new_id
@@ -150,7 +160,7 @@ def _carry_out(
                 here.stack, ask, base, options, run_id, here.size, writable=destructive is not None
             )  # fmt: skip
             plan = _without(plan, refused_cells(engine, workloads, pieces))
-        emit(Progress(phase=Phase.GENERATOR, message="measuring the load generator alone"))
+        emit(MEASURING_GENERATOR)
         generator = resumed.generator if resumed else here.ceilings(engine, plan.workloads, plan.placement)
         run = run_of(
             plan, identity, options.label, resumed, survey=here.survey, data=here.data, mark=here.mark,

@@ -8,19 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pydantic import ValidationError
 
 from strata import units
-from strata.app.matrix import ENDPOINT_SIZE
 from strata.app.options import Options
 from strata.app.scale_points import WORKLOADS, each_thread
 from strata.app.until import half_width
 from strata.errors import UsageError, choices
 from strata.host.proc import usable_cpus
+from strata.model.axis import Axis, Made
 from strata.model.caching import refusal
 from strata.model.endpoint import EndpointKind
 from strata.model.plan import HEAD, Cell, Plan, Step
-from strata.model.scale import Axis, Made, ScaleAsk
+from strata.model.scale import ScaleAsk
 from strata.model.stack import Stack
 from strata.model.workload import ClosedLoop, OpenLoop, Workload
-from strata.model.workload_options import CONNECTIONS_MOST, OPTIONS
+from strata.model.workload_options import CONNECTIONS_MOST, NEW_FILE_BYTES, OPTIONS
 from strata.plan.matrix import most_written
 from strata.plan.words import dealt
 from strata.run.scale import ladder
@@ -110,7 +110,7 @@ def _there(axis: Axis, there: int | None, *, driven: bool) -> int | None:
 
 
 def _values(axis: Axis, points: str | None, size: int | None, there: int | None) -> tuple[int, ...]:
-    room = (size or ENDPOINT_SIZE) - HEAD
+    room = (size or NEW_FILE_BYTES) - HEAD
     if points is None:
         if axis.most is None and there is None and not axis.size:
             raise UsageError("cannot scale over", axis.value, "its largest value is not known", "--points 1,2,4")

@@ -11,9 +11,9 @@ from strata.engine import Piece
 from strata.errors import RunFailed, UsageError
 from strata.host import process
 from strata.model.access import ByteRange
+from strata.model.axis import Axis
 from strata.model.placement import Placement
 from strata.model.plan import Cell
-from strata.model.scale import Axis
 from strata.model.workload import Workload
 from strata.text import secrets
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from strata import units
 from strata.app.check import read_figures
 from strata.errors import InconclusiveError
+from strata.model.axis import Axis
 from strata.model.ends import CycleCost
 from strata.model.estimate import Estimate
 from strata.model.figures import Row, Table
-from strata.model.scale import Axis, Busy, ScaleAsk, ScaledTask, ScalePoint, ScaleResult
+from strata.model.scale import Busy, ScaleAsk, ScaledTask, ScalePoint, ScaleResult
 
 
 def scale_table(path: Path, columns: Mapping[str, str], what_if: tuple[str, ...], worth: float) -> ScaleResult:

@@ -14,7 +14,17 @@ from strata.app.noise import probe_noise
 from strata.app.options import Options
 from strata.app.plan import plan_of, refused_cells
 from strata.app.precondition import said_of, write_until_steady
-from strata.app.runner import Change, Emit, Runner, check_layers, check_resumable, rates, run_of, times
+from strata.app.runner import (
+    MEASURING_GENERATOR,
+    Change,
+    Emit,
+    Runner,
+    check_layers,
+    check_resumable,
+    rates,
+    run_of,
+    times,
+)
 from strata.app.sampling_scope import SamplingScope, sampling_scope_of
 from strata.app.signals import caught
 from strata.engine import Timing, engine_for
@@ -83,7 +93,7 @@ class Session(Runner):
         check_layers(resumed, self.place.dropped)
         check_resumable(resumed, self._identity)
         plan = resumed.plan if resumed else self._plan(stack, run_id, size)
-        self.emit(Progress(phase=Phase.GENERATOR, message="measuring the load generator alone"))
+        self.emit(MEASURING_GENERATOR)
         generator, foreign = self.place.generator(self.engine, plan.workloads, GENERATOR_TIMING, plan.placement)
         place = noise_place_of(plan.stack, all(w.direct for w in plan.workloads))
         run = run_of(

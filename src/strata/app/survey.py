@@ -7,7 +7,7 @@ from pathlib import Path
 
 from strata.app.documents import read_document
 from strata.app.stacks import asked_of, data_path_of, elsewhere, read_stack
-from strata.app.where import local, missing
+from strata.app.where import existing, local
 from strata.discover.stackfile import draft
 from strata.discover.survey import survey
 from strata.errors import UsageError
@@ -16,7 +16,7 @@ from strata.model.survey import Notice, Severity, Survey
 from strata.model.survey_compared import ComparedSurveys
 
 
-def survey_path(path: Path | Stack, load_seconds: float = 0.5) -> Survey:
+def survey_path(path: Path | str | Stack, load_seconds: float = 0.5) -> Survey:
     """Of a stack or its file: what is under its data, and a notice for each node that is another machine.
 
     Raises `UsageError` when the path does not exist.
@@ -24,9 +24,7 @@ def survey_path(path: Path | Stack, load_seconds: float = 0.5) -> Survey:
     if isinstance(path, Stack):
         stack = path
     else:
-        path = local(path)
-        if not path.exists():
-            raise missing(path, "survey")
+        path = existing(path, "survey")
         if path.suffix != ".toml" or path.is_dir():
             return survey(path.resolve(), load_seconds)
         stack = read_stack(path)
@@ -43,13 +41,13 @@ def survey_path(path: Path | Stack, load_seconds: float = 0.5) -> Survey:
     return found.model_copy(update={"notices": (*found.notices, *far)})
 
 
-def compare_surveys(where: Sequence[Path], nodes: str | None = None) -> ComparedSurveys:
+def compare_surveys(where: Sequence[Path | str], nodes: str | None = None) -> ComparedSurveys:
     """Of two or more: documents of ``strata survey --json`` (``.json``), and paths of this machine, surveyed now.
 
     With ``nodes``, the address of a scheduler, or of one stack file that names its own: the nodes of that stack, each
     surveyed by itself now. Raises `UsageError` for fewer than two, and for a document of something else.
     """
-    stack = read_stack(where[0]) if len(where) == 1 and where[0].suffix == ".toml" else None
+    stack = read_stack(Path(where[0])) if len(where) == 1 and Path(where[0]).suffix == ".toml" else None
     if nodes is not None and stack is None:
         why = "the nodes of one stack file are surveyed"
         raise UsageError("cannot use --nodes with", ", ".join(map(str, where)), why, "give the stack file alone")
@@ -68,7 +66,7 @@ def compare_surveys(where: Sequence[Path], nodes: str | None = None) -> Compared
     # Here: the room of statistics loads libraries that a survey of one node needs none of.
     from strata.analyse.platform import compare_surveys as compared
 
-    return compared([_read(path) if path.suffix == ".json" else survey_path(path) for path in where])
+    return compared([_read(Path(one)) if Path(one).suffix == ".json" else survey_path(one) for one in where])
 
 
 def _read(path: Path) -> Survey:
@@ -81,7 +79,7 @@ def _read(path: Path) -> Survey:
     return found
 
 
-def draft_stack(found: Survey, path: Path) -> str:
+def draft_stack(found: Survey, path: Path | str) -> str:
     """TOML; the data file is named beside (or is) the path."""
     where = local(path).resolve()
     data = where / "strata.dat" if where.is_dir() else where

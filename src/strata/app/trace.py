@@ -13,7 +13,7 @@ from strata import units
 from strata.app.beside import beside
 from strata.app.signals import stop_on_signals
 from strata.app.stacks import asked_of, elsewhere, local_paths, no_nodes, read_stack
-from strata.app.where import local, missing
+from strata.app.where import existing
 from strata.discover.chain import chain, chain_of_device, mount_under
 from strata.engine import Engine, Request, Timing, prepare_cell, run_cell
 from strata.errors import RunFailed, UsageError
@@ -47,7 +47,7 @@ from strata.probes.trace import (
 DEFAULT_S = 5.0
 LONGEST_S = 24 * 3600.0
 EVENTS_LEAST, EVENTS_MOST = 1000, 20_000_000
-NO_DEVICE = Path("-")
+NO_DEVICE = "-"
 """Stands for no device: only connections are followed."""
 _LOOK_S = 0.1
 
@@ -104,7 +104,7 @@ def _followed(devices: Sequence[Device], sys: Sys) -> list[TraceTarget]:
 
 
 def trace(
-    where: Path,
+    where: Path | str,
     *,
     seconds: float | None = None,
     max_events: int = MAX_EVENTS,
@@ -125,7 +125,7 @@ def trace(
     limit = seconds if seconds is not None else (LONGEST_S if command else DEFAULT_S)
     check_window(limit, max_events)
     stack = None
-    if where == NO_DEVICE:
+    if str(where) == NO_DEVICE:
         if nodes is not None:
             raise no_nodes(where, "traced")
         if not (waterfall and command):
@@ -134,9 +134,7 @@ def trace(
         check("connections")
         targets: tuple[TraceTarget, ...] = ()
     else:
-        where = local(where)
-        if not where.exists():
-            raise missing(where, "trace")
+        where = existing(where, "trace")
         stack = asked_of(read_stack(where), nodes) if where.suffix == ".toml" and where.is_file() else None
         if stack is None and nodes is not None:
             raise no_nodes(where, "traced")

@@ -15,6 +15,7 @@ from strata.engine import own_mark, remote_file
 from strata.engine.job import local_target
 from strata.engine.verify import Journal, VerifyProgress, read_journal, run_verification
 from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
+from strata.model import verify_defaults as usual
 from strata.model.base import Value
 from strata.model.endpoint import Endpoint, EndpointKind
 from strata.model.progress import Phase, Progress
@@ -32,24 +33,24 @@ class VerifyOptions(Value):
 
     mode: Literal["run", "check", "resume"] = "run"
     size: int | None = None
-    bs: int = units.parse_size(OPTIONS["bs"].default)
+    bs: int = units.parse_size(usual.BS)
     sector: int | None = None
-    iodepth: int = 8
-    threads: int = 1
-    order: Literal["random", "sequential"] = "random"
-    passes: int | None = 2
-    write_percent: int = 100
+    iodepth: int = usual.IODEPTH
+    threads: int = usual.THREADS
+    order: usual.Order = usual.ORDER
+    passes: int | None = usual.PASSES
+    write_percent: int = usual.WRITE_PERCENT
     runtime_ns: int | None = None
-    flush_every: int = 0
+    flush_every: int = usual.FLUSH_EVERY
     journal: str | None = None
     journal_sync: bool = False
     power_loss: bool = False
     atomic: bool = False
-    stuck_after_ns: int = 30 * units.NS_PER_S
-    listed: int = 20
-    direct: bool = True
-    dsync: bool = False
-    seed: int = 1
+    stuck_after_ns: int = usual.STUCK_AFTER_NS
+    listed: int = usual.LISTED
+    direct: bool = usual.DIRECT
+    dsync: bool = usual.DSYNC
+    seed: int = usual.SEED
     keep: bool = False
     destructive: str | None = None
 
@@ -162,7 +163,7 @@ def _job(endpoint: Endpoint, o: VerifyOptions, target: Target, known: Journal | 
             "first_byte": segment.target,
             "blocks": length // o.bs if o.bs > 0 else 0,
             "bs": o.bs,
-            "sector": o.sector or min(512, o.bs),
+            "sector": o.sector or min(usual.SECTOR_BYTES, o.bs),
             "run": secrets.randbits(62),
         }
         dsync = o.dsync

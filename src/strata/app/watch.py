@@ -18,7 +18,7 @@ from strata.app.signals import stop_on_signals
 from strata.app.stacks import DISK, FILE_SYSTEM, asked_of, drop_layers, elsewhere, no_nodes, read_stack
 from strata.app.trace import targets_of_stack
 from strata.app.watch_traces import Traces
-from strata.app.where import local, missing
+from strata.app.where import existing
 from strata.diagnose.watch.events import events_within
 from strata.diagnose.watch.verdict import judge
 from strata.discover.chain import Under, devices_of
@@ -63,11 +63,9 @@ class Watching(Value):
     nodes: str | None = None
 
 
-def stack_under(where: Path, nodes: str | None = None) -> Stack:
+def stack_under(where: Path | str, nodes: str | None = None) -> Stack:
     """A stack file as it is; of a path its device and its file system; of a device that alone. Raises `UsageError`."""
-    where = local(where)
-    if not where.exists():
-        raise missing(where, "watch")
+    where = existing(where, "watch")
     if where.suffix == ".toml" and where.is_file():
         return asked_of(read_stack(where), nodes)
     if nodes is not None:
@@ -156,7 +154,7 @@ def opened(
     ``command``: the load comes from here. ``left_out``: probes; ``look_s``: how often nodes look who issues I/O there.
     Raises `UsageError`, and where the stack has a scheduler what its nodes raise.
     """
-    stack = stack_under(Path(where), nodes)
+    stack = stack_under(where, nodes)
     with _nodes(stack, interval_s, left_out, look_s) as away:
         watched = _here(stack, interval_s, away, left_out, command=command)
         try:

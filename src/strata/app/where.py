@@ -8,6 +8,8 @@ import stat
 from pathlib import Path
 
 from strata.errors import UsageError
+from strata.schemes import WRITTEN
+from strata.text import secrets
 
 SCHEME_OF = {stat.S_IFREG: "file", stat.S_IFBLK: "block"}
 LOCAL = tuple(SCHEME_OF.values())
@@ -48,21 +50,38 @@ def understood(word: str, verb: str = "measure") -> str:
     return f"{SCHEME_OF[kind]}:{_absolute(word)}"
 
 
-def file_or_directory(where: Path) -> Path:
+def file_or_directory(where: Path | str) -> Path:
     """The path, where it is one. Raises `UsageError` that leads on for an endpoint, a device and what is not there."""
     uri = understood(str(where), "diagnose")
-    if not is_endpoint(uri) or where.is_file():
-        return where
+    path = Path(where)
+    if not is_endpoint(uri) or path.is_file():
+        return path
     hint = f"strata measure {uri} measures it alone"
     if uri.startswith("file:"):
         hint = f"strata diagnose {Path(uri.removeprefix('file:')).parent} compares the layers below it; {hint}"
     raise UsageError("cannot compare the layers of", str(where), "it is a single endpoint", hint)
 
 
-def local(path: Path) -> Path:
+def local(where: Path | str) -> Path:
     """The path that ``file:…`` or ``block:…`` names, for commands that take paths; any other as it is."""
-    scheme, colon, rest = str(path).partition(":")
+    scheme, colon, rest = str(where).partition(":")
+    path = Path(where)
     return _absolute(rest) if colon and scheme in LOCAL and not path.exists() else path
+
+
+def existing(where: Path | str, verb: str) -> Path:
+    """As `local`. Raises `UsageError` for another endpoint, by the address as it was written (a `Path` drops slashes),
+    and for what does not exist.
+    """
+    path = local(where)
+    if path.exists():
+        return path
+    scheme, colon, _ = str(where).partition(":")
+    if colon and scheme in WRITTEN and scheme not in LOCAL:
+        word = secrets.hidden(str(where))
+        why = f"it is an endpoint, and {verb} takes a path, a device or a stack file"
+        raise UsageError(f"cannot {verb}", word, why, f"strata measure {shlex.quote(word)} measures it")
+    raise missing(path, verb)
 
 
 def place_of(where: str) -> Path | None:

@@ -146,7 +146,7 @@ class Placed(Bundle):
             "native)."
         ),
     ] = "auto"
-    seed: common.Seed = 1
+    seed: common.Seed = OPTIONS["seed"].default
 
 
 class Filed(Placed):
@@ -272,13 +272,7 @@ class Several(Bundle):
     shares: Annotated[
         str | None, typer.Option(help="Share of the I/Os for WHERE and each --target, e.g. 3:1:1 (default: equal).")
     ] = None
-    deal: Annotated[
-        str,
-        typer.Option(
-            help="Targets of a thread: share (every thread uses all), thread (each uses one, round-robin) or client "
-            "(each client uses one)."
-        ),
-    ] = "share"
+    deal: Annotated[str, typer.Option(help=OPTIONS["deal"].help)] = OPTIONS["deal"].default
 
     nodes: Annotated[
         str | None,

@@ -14,6 +14,7 @@ from strata.cli import matrix as cli_matrix
 from strata.cli.bundle import Bundle
 from strata.cli.bundles import Asked, Filed, Kept, Layered, Output, Placed, Timed, options
 from strata.errors import Exit, UsageError
+from strata.model.workload_options import Sync, one_of
 from strata.text.output import note, out
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from strata.model.profile import Profile
     from strata.model.run import Report
 
-Where = Annotated[Path | None, typer.Argument(help="A directory on the storage to diagnose, or a stack file (.toml).")]
+Where = Annotated[str | None, typer.Argument(help="A directory on the storage to diagnose, or a stack file (.toml).")]
 
 
 def diagnose(
@@ -66,7 +67,7 @@ def diagnose(
     )  # fmt: skip
     check_budget(chosen)
     if demo is None:
-        return _told(output.measured(partial(use_case.diagnose_path, where or Path(), chosen)))
+        return _told(output.measured(partial(use_case.diagnose_path, Path(where or "."), chosen)))
     return _told(output.measured(partial(use_case.diagnose_demo, demo, chosen)))
 
 
@@ -138,7 +139,8 @@ def plan(
     sync: Annotated[
         str | None,
         typer.Option(
-            help="With --matrix: durability of writes: none, dsync or rwf_dsync (default dsync, with --buffered none).",
+            help=f"With --matrix: durability of writes: {one_of(Sync)} (default {Sync.DSYNC}, with --buffered "
+            f"{Sync.NONE}).",
         ),
     ] = None,
     clients: Annotated[
@@ -163,7 +165,7 @@ def plan(
     if matrix is not None:
         where = understood(where or ".", "plan")
     elif where is not None:
-        file_or_directory(Path(where))
+        file_or_directory(where)
     tables.PLAN.check(context, tables.place_of(where), cells)
     workloads = asked.workloads
     if derived.from_trace is not None:

@@ -10,6 +10,7 @@ import typer
 from strata.cli import common, completion, tables
 from strata.cli.bundles import Asked, WorkloadWords
 from strata.errors import Exit, UsageError
+from strata.model.workload_options import OPTIONS
 from strata.text.output import out
 from strata.text.plain import encoding
 
@@ -57,7 +58,7 @@ def emit(
     ramp: Annotated[
         str | None, typer.Option("--ramp-time", help="Warm-up time before each measurement (default 2s).")
     ] = None,
-    seed: common.Seed = 1,
+    seed: common.Seed = OPTIONS["seed"].default,
     counters: Annotated[
         bool, typer.Option("--counters/--no-counters", help="Collect the system's counters beside the measurements.")
     ] = True,

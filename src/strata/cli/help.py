@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -38,7 +39,18 @@ GROUPS = {
 
 
 class _WithExamples:
-    """Help of either kind, ending with examples."""
+    """Help of either kind, ending with examples. Arguments are in capitals, as the texts and the guide say them."""
+
+    def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:
+        """What follows the name of the command in its usage."""
+        pieces: list[str] = super().collect_usage_pieces(ctx)  # type: ignore[misc]
+        said = {f"[{p.name}]": f"[{_called(p)}]" for p in _arguments(self, ctx)}
+        said |= {f"{{{p.name}}}": _called(p) for p in _arguments(self, ctx)}
+        return [said.get(bare := piece.removesuffix("..."), bare) + piece[len(bare) :] for piece in pieces]
+
+    def sections(self, ctx: typer.Context) -> list[tuple[str, list[tuple[str, str]]]]:
+        """What the help lists, each row with its meaning, under the headings that it has there."""
+        return _sections(self, ctx)
 
     def get_help(self, ctx: typer.Context) -> str:
         """The help in words that standard output can write: the library has a door of its own."""
@@ -60,19 +72,15 @@ class HelpCommand(_WithExamples, TyperCommand):  # type: ignore[misc]
         for heading, rows in self.sections(ctx):
             _section(formatter, heading, rows)
 
-    def sections(self, ctx: typer.Context) -> list[tuple[str, list[tuple[str, str]]]]:
-        """What the help lists, each row with its meaning, under the headings that it has there."""
-        every = [(p, record) for p in self.get_params(ctx) if (record := p.get_help_record(ctx)) is not None]
-        arguments = [record for p, record in every if p.param_type_name == "argument"]
-        options = {str(p.name): record for p, record in every if p.param_type_name == "option"}
-        found = [("Arguments", arguments)]
-        for heading, names in GROUPS.items() if len(options) > MANY else ():
-            found.append((heading, [options.pop(name) for name in names if name in options]))
-        return [*found, ("Options", list(options.values()))]
-
 
 class Group(_WithExamples, TyperGroup):  # type: ignore[misc]
     """A group of commands whose help ends with examples."""
+
+    def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Writes the options, and the commands."""
+        for heading, rows in self.sections(ctx):
+            _section(formatter, heading, rows)
+        self.format_commands(ctx, formatter)
 
 
 class Commands(typer.Typer):
@@ -109,6 +117,32 @@ def path_of(ctx: typer.Context) -> str:
         names.append(str(at.info_name))
         at = at.parent
     return " ".join(reversed(names))
+
+
+def _arguments(command: Any, ctx: typer.Context) -> list[Any]:
+    return [p for p in command.get_params(ctx) if p.param_type_name == "argument"]
+
+
+def _called(argument: Any) -> str:
+    return str(argument.name).upper()
+
+
+def _sections(command: Any, ctx: typer.Context) -> list[tuple[str, list[tuple[str, str]]]]:
+    every = [(p, record) for p in command.get_params(ctx) if (record := p.get_help_record(ctx)) is not None]
+    arguments = [
+        (_called(p) + "..." * (p.nargs != 1), meaning) for p, (_, meaning) in every if p.param_type_name == "argument"
+    ]
+    options = {str(p.name): (_plain(name), meaning) for p, (name, meaning) in every if p.param_type_name == "option"}
+    found = [("Arguments", arguments)]
+    for heading, names in GROUPS.items() if len(options) > MANY else ():
+        found.append((heading, [options.pop(name) for name in names if name in options]))
+    return [*found, ("Options", list(options.values()))]
+
+
+def _plain(option: str) -> str:
+    """The option with its kind of value as people call it: the library says it in Python's words."""
+    kinds = {"str": "text", "int": "number", "float": "number", "int range": "number", "float range": "number"}
+    return re.sub(r"<(?:list\[(.*)\]|(.*?))>", lambda m: f"<{kinds.get(m[1] or m[2], m[1] or m[2])}>", option)
 
 
 def _section(formatter: Any, heading: str, rows: list[tuple[str, str]]) -> None:

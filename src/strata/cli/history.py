@@ -11,6 +11,7 @@ from strata import units
 from strata.cli import common, completion, tables
 from strata.cli.bundles import CellFiles, Pages
 from strata.errors import Exit, UsageError
+from strata.model.margin import MARGIN
 from strata.text.output import out
 
 Margin = Annotated[str, typer.Option(help="Largest change in IOPS that counts as equivalent.")]
@@ -29,7 +30,7 @@ def compare(
         str | None,
         typer.Argument(help="The run to compare with it (default: the newest).", autocompletion=completion.runs),
     ] = None,
-    margin: Margin = "5%",
+    margin: Margin = f"{MARGIN:.0%}",
     between_runs: Annotated[
         str | None, typer.Option(help="Variation between identical runs, e.g. 3% (default: estimated from the store).")
     ] = None,

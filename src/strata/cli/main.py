@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import Any
 
@@ -150,8 +151,25 @@ def _usage(error: TyperException) -> int:
         # No command was named: Typer raises that with the help as its message.
         note(said)
         return Exit.USAGE
-    note(UsageError(said, hint=_as_fio_says_it(context) or f"{path} --help").render())
+    note(UsageError(_plain(said), hint=_as_fio_says_it(context) or f"{path} --help").render())
     return Exit.USAGE
+
+
+_WORDS = {
+    "Value error, ": "",
+    "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
+    "Input should be a valid number, unable to parse string as a number": "it must be a number",
+    "Input should be": "it must be",
+}
+"""What pydantic says through Typer, and what it means."""
+
+
+def _plain(said: str) -> str:
+    """In one line, with arguments called as help calls them."""
+    said = " ".join(said.split())
+    for theirs, ours in _WORDS.items():
+        said = said.replace(theirs, ours)
+    return re.sub(r"(argument|value for) '(\w+)'", lambda found: f"{found[1]} {found[2].upper()}", said)
 
 
 def _as_fio_says_it(context: Any) -> str | None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from strata import units
 from strata.cli import common, completion
 from strata.cli.bundles import Pages
 from strata.text.output import note, out
@@ -55,8 +56,8 @@ def clean(json: common.JsonFlag = False) -> None:
         return
     for path in removed:
         note(f"removed {path}")
-    more = f", {len(instances)} tracing instance(s)" if instances else ""
-    out(f"{len(files) + len(shared)} file(s) removed{more}")
+    more = f", {units.plural(len(instances), 'tracing instance')}" if instances else ""
+    out(f"{units.plural(len(files) + len(shared), 'file')} removed{more}")
 
 
 def explain(

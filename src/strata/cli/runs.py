@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from strata import units
 from strata.cli import common
 from strata.cli.help import Commands
 from strata.cli.usages import spellings, typed
@@ -74,7 +75,7 @@ def delete(
             why = "confirmation needs a terminal"
             raise UsageError("cannot delete", ", ".join(r.id for r in found), why, "add --yes")
         note(runs_text(found, common.width(), common.color()))
-        if not typer.confirm(f"Delete {len(found)} run{'s' * (len(found) > 1)} permanently?", err=True):
+        if not typer.confirm(f"Delete {units.plural(len(found), 'run')} permanently?", err=True):
             note("nothing was deleted")
             return
     delete_runs([run.id for run in found], store)

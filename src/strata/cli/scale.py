@@ -13,25 +13,24 @@ from strata.cli import common, completion, lab_door, tables
 from strata.cli.bundle import Bundle
 from strata.cli.bundles import Filed, Kept, Output, Pages, WorkloadWords
 from strata.errors import Exit, UsageError
+from strata.model.axis import Axis, Made
+from strata.model.workload_options import one_of
 from strata.schemes import BRIEFLY
 
 if TYPE_CHECKING:
     from strata.app.clients import Engine
     from strata.app.options import Options
     from strata.app.scale_points import Maker
-    from strata.model.scale import Axis, ScaleResult
+    from strata.model.scale import ScaleResult
+
+
+_AXES = one_of(f"{axis} (numjobs)" if axis is Axis.THREADS else axis for axis in Axis)
 
 
 class Swept(Bundle):
     """What grows, for how long, and what is asked of the curve."""
 
-    over: Annotated[
-        str,
-        typer.Option(
-            help="Axis to sweep: iodepth, threads (numjobs), clients, nodes, bs, range, connections, cores, disks, "
-            "queues, controllers or storage-nodes."
-        ),
-    ] = "iodepth"
+    over: Annotated[str, typer.Option(help=f"Axis to sweep: {_AXES}.")] = Axis.IODEPTH.value
     points: Annotated[
         str | None,
         typer.Option(help="Values to start with, e.g. 1,2,4,8 (default: powers of two); more are added at the knee."),
@@ -50,7 +49,8 @@ class Swept(Bundle):
     what_if: Annotated[
         list[str] | None,
         typer.Option(
-            help="Predict a change: NAME=VALUE[@N], e.g. iodepth=256, limit=2x or delay=500us@4 (at 4); repeatable."
+            help="Predict a change: NAME=VALUE[@N], e.g. iodepth=256, limit=2x or delay=500us@4 (where the axis is 4); "
+            "repeatable."
         ),
     ] = None
 
@@ -150,7 +150,6 @@ def scale(
     from strata.app.scale import by_nodes, measure_scale
     from strata.app.scale_plan import ask_of, axis_of
     from strata.app.where import understood
-    from strata.model.scale import Made
 
     uris = [understood(word) for word in (where, *(made.target or ()))]
     common.check_targets(uris)

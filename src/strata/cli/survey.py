@@ -15,9 +15,8 @@ from strata.text.output import note, out
 def survey(
     context: typer.Context,
     where: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(
-            metavar="[PATH]...",
             help="A file or directory on the storage, or a stack file; with --compare several of these, or documents "
             "of --json (.json).",
         ),
@@ -41,7 +40,7 @@ def survey(
     ] = None,
     write: Annotated[Path | None, typer.Option(help="Write a draft of the stack file for this path.")] = None,
 ) -> None:
-    """Show the storage stack under PATH, with warnings. Lists the device
+    """Show the storage stack under WHERE, with warnings. Lists the device
     chain, file system, caches, paths, health, CPUs, cards, limits and load."""
     from strata.app import outputs
     from strata.app import survey as app_survey
@@ -53,8 +52,8 @@ def survey(
         _compare(where or [], nodes, markdown, json)
         return
     if len(where or ()) > 1:
-        raise UsageError("cannot survey", str((where or [])[1]), "one path is surveyed at a time", "or add --compare")
-    path = where[0] if where else Path()
+        raise UsageError("cannot survey", (where or [])[1], "one path is surveyed at a time", "or add --compare")
+    path = where[0] if where else "."
     if write is not None:
         outputs.check_output(write)
     found = app_survey.survey_path(path)
@@ -67,7 +66,7 @@ def survey(
         out(survey_text(found, common.width(), common.color(), verbose))
 
 
-def _compare(where: list[Path], nodes: str | None, markdown: Path | None, json: bool) -> None:
+def _compare(where: list[str], nodes: str | None, markdown: Path | None, json: bool) -> None:
     from strata.app import outputs
     from strata.app import survey as app_survey
     from strata.report.survey_compare_text import survey_compare_markdown, survey_compare_text

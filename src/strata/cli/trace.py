@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def trace(
     context: typer.Context,
     where: Annotated[
-        Path | None,
+        str | None,
         typer.Argument(
             help="A block device, a path or a stack file: the devices below it are traced; - traces only connections."
         ),
@@ -48,7 +48,8 @@ def trace(
     clock: Annotated[
         str | None,
         typer.Option(
-            help="With --server: offset and bound of its clock, as OFFSET/BOUND in ns (positive: ahead); checked."
+            help="With --server: offset and bound of its clock, as OFFSET/BOUND in ns (positive: ahead); refused if "
+            "the traces contradict it."
         ),
     ] = None,
     perfetto: Annotated[
@@ -81,7 +82,7 @@ def trace(
         if path is not None:
             check_output(path)
     result = record(
-        where or Path(),
+        where or ".",
         seconds=seconds,
         max_events=max_events,
         save=save,

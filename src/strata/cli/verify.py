@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
@@ -11,7 +11,8 @@ from strata import units
 from strata.cli import common, completion, tables
 from strata.cli.bundle import Bundle
 from strata.errors import Exit, UsageError
-from strata.model.workload_options import OPTIONS
+from strata.model import verify_defaults as usual
+from strata.model.workload_options import NEW_FILE_BYTES, OPTIONS, one_of
 from strata.text.output import note
 
 if TYPE_CHECKING:
@@ -22,29 +23,39 @@ class Written(Bundle):
     """What is written, and how often."""
 
     size: Annotated[
-        str | None, typer.Option(help="Amount of data to verify, e.g. 1g; for a new file also its size (default 256m).")
+        str | None,
+        typer.Option(
+            help="Amount of data to verify, e.g. 1g; for a new file also its size (default "
+            f"{units.exact_size(NEW_FILE_BYTES)})."
+        ),
     ] = None
-    bs: Annotated[str, typer.Option(help=OPTIONS["bs"].help)] = OPTIONS["bs"].default
-    sector: Annotated[str | None, typer.Option(help="Unit that carries one stamp (default 512 bytes).")] = None
-    iodepth: Annotated[int, typer.Option(help="I/Os in flight per thread.")] = 8
+    bs: Annotated[str, typer.Option(help=OPTIONS["bs"].help)] = usual.BS
+    sector: Annotated[
+        str | None, typer.Option(help=f"Unit that carries one stamp (default {usual.SECTOR_BYTES} bytes).")
+    ] = None
+    iodepth: Annotated[int, typer.Option(help="I/Os in flight per thread.")] = usual.IODEPTH
     numjobs: Annotated[
         int, typer.Option("--numjobs", "--threads", help="Number of threads; each verifies its own part.")
-    ] = 1
-    order: Annotated[str, typer.Option(help="Order of the blocks: random or sequential.")] = "random"
+    ] = usual.THREADS
+    order: Annotated[str, typer.Option(help=f"Order of the blocks: {one_of(get_args(usual.Order))}.")] = usual.ORDER
     passes: Annotated[
         int | None,
-        typer.Option(help="Number of passes; each writes and reads back (default 2; with --runtime unlimited)."),
+        typer.Option(
+            help=f"Number of passes; each writes and reads back (default {usual.PASSES}; with --runtime unlimited)."
+        ),
     ] = None
     write_share: Annotated[
         int, typer.Option(help="Percentage of the blocks written by each pass after the first; it reads the others.")
-    ] = 100
+    ] = usual.WRITE_PERCENT
     runtime: Annotated[
         str | None, typer.Option(help="Stop writing after this time, e.g. 10m; reading back always completes.")
     ] = None
-    flush_every: Annotated[int, typer.Option(help="Flush after this many writes of a thread; 0: after each pass.")] = 0
-    buffered: common.Buffered = False
-    dsync: Annotated[bool, typer.Option("--dsync", help="Write-through: every write is durable (O_DSYNC).")] = False
-    seed: common.Seed = 1
+    flush_every: Annotated[int, typer.Option(help="Flush after this many writes of a thread; 0: after each pass.")] = (
+        usual.FLUSH_EVERY
+    )
+    buffered: common.Buffered = not usual.DIRECT
+    dsync: Annotated[bool, typer.Option("--dsync", help=OPTIONS["dsync"].help)] = usual.DSYNC
+    seed: common.Seed = usual.SEED
 
 
 class Journalled(Bundle):
@@ -82,8 +93,10 @@ def verify(
             autocompletion=completion.endpoints,
         ),
     ] = None,
-    stuck_after: Annotated[str, typer.Option(help="End the run if an I/O takes longer than this.")] = "30s",
-    listed: Annotated[int, typer.Option("--list", help="Number of faults to list with their location.")] = 20,
+    stuck_after: Annotated[
+        str, typer.Option(help="End the run if an I/O takes longer than this.")
+    ] = f"{usual.STUCK_AFTER_NS // units.NS_PER_S}s",
+    listed: Annotated[int, typer.Option("--list", help="Number of faults to list with their location.")] = usual.LISTED,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the file after the run; --journal implies it.")] = False,
     destructive: common.Destructive = None,
     json: common.JsonFlag = False,
@@ -107,8 +120,8 @@ def verify(
         )
     mode: Literal["check", "resume", "run"] = "check" if kept.check else "resume" if kept.resume else "run"
     tables.VERIFY.check(context, {"check": tables.CHECK, "resume": tables.RESUME, "run": tables.RUN}[mode])
-    if written.order not in ("random", "sequential"):
-        raise UsageError("cannot use --order", written.order, "", "choose random or sequential")
+    if written.order not in get_args(usual.Order):
+        raise UsageError("cannot use --order", written.order, "", f"choose {one_of(get_args(usual.Order))}")
     options = VerifyOptions(
         mode=mode,
         size=common.size(written.size),
@@ -116,8 +129,8 @@ def verify(
         sector=common.size(written.sector),
         iodepth=written.iodepth,
         threads=written.numjobs,
-        order=cast("Literal['random', 'sequential']", written.order),
-        passes=written.passes if written.passes is not None or written.runtime is not None else 2,
+        order=cast("usual.Order", written.order),
+        passes=usual.PASSES if written.passes is None and written.runtime is None else written.passes,
         write_percent=written.write_share,
         runtime_ns=None if written.runtime is None else units.parse_duration_ns(written.runtime),
         flush_every=written.flush_every,

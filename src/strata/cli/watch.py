@@ -20,7 +20,7 @@ LONGEST_S = 24 * 3600
 def watch(
     context: typer.Context,
     where: Annotated[
-        Path | None, typer.Argument(help="A path, a block device or a stack file (.toml) on which the load runs.")
+        str | None, typer.Argument(help="A path, a block device or a stack file (.toml) on which the load runs.")
     ] = None,
     command: Annotated[
         list[str] | None, typer.Argument(help="After --: the application's command; it is watched from start to end.")
@@ -71,13 +71,13 @@ def watch(
     if seconds is not None and not 0 < seconds <= LONGEST_S:
         raise UsageError("cannot watch for", for_ or "", "--for must be above 0 and at most 1 day")
     if every is not None:
-        return _every(str(where), common.seconds(every) or 0.0, seconds, nodes, json)
+        return _every(where, common.seconds(every) or 0.0, seconds, nodes, json)
     if around is not None:
-        return _around(str(where), around, common.seconds(within), json)
+        return _around(where, around, common.seconds(within), json)
     from strata.app import watch as use_case
 
     asked = use_case.Watching(
-        where=str(where), seconds=seconds, command=tuple(command or ()), trace=trace, profile=write_profile,
+        where=where, seconds=seconds, command=tuple(command or ()), trace=trace, profile=write_profile,
         confirm=then_confirm, store=store, nodes=nodes,
     )  # fmt: skip
     with common.display("auto" if then_confirm else "none") as emit:

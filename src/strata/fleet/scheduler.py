@@ -13,7 +13,7 @@ from distributed.comm.core import CommClosedError
 from strata.errors import SafetyRefusal, UsageError
 from strata.fleet import doors, secured
 from strata.fleet.settings import TTL_S, WHY_NOT_OP
-from strata.model.nodes import NODE_NAME
+from strata.model.nodes import NODE_NAME, NODE_NAME_SAID
 
 _PER_S = 150
 """Heartbeats of all nodes: 0.1 of a core of the scheduler."""
@@ -102,7 +102,7 @@ class NodeScheduler(Scheduler):
     def _problem(self, comm: Any, given: dict[str, Any]) -> str | None:
         name = given.get("name")
         if not isinstance(name, str) or re.fullmatch(NODE_NAME, name) is None:
-            return "a node's name has letters, digits, '.', '_' and '-', at most 63"
+            return NODE_NAME_SAID
         if not isinstance(given.get("extra"), dict) or "strata" not in given["extra"]:
             return "it is no node of Strata; start it with: strata node join"
         try:

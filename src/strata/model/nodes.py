@@ -10,6 +10,7 @@ from strata.model.base import UnixNs, Value
 
 NODE_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
 """What a node may be called: it becomes part of a path, of a certificate and of every line about it."""
+NODE_NAME_SAID = "a node's name has letters, digits, '.', '_' and '-', at most 63"
 
 NodeName = Annotated[str, StringConstraints(pattern=rf"^{NODE_NAME}$")]
 _Text = Annotated[str, StringConstraints(max_length=300)]

@@ -21,20 +21,12 @@ from strata.model.workload_options import (
     PACE,
     PATTERN,
     PLAIN,
+    Distribution,
+    Process,
     WorkloadOption,
     bounds,
 )
-
-
-class Sync(StrEnum):
-    """How a write is made durable: not at all by the workload, or write-through on each I/O.
-
-    ``dsync`` opens the target with O_DSYNC, ``rwf_dsync`` asks it of each write (RWF_DSYNC); over NBD both are FUA.
-    """
-
-    NONE = "none"
-    DSYNC = "dsync"
-    RWF_DSYNC = "rwf_dsync"
+from strata.model.workload_options import Sync as Sync  # noqa: PLC0414 - declared where every --help can load it
 
 
 class Cache(StrEnum):
@@ -102,7 +94,7 @@ class OpenLoop(Value):
 
     kind: Literal["open"] = "open"
     iops: float = Field(**bounds("rate_iops"))
-    process: Literal["constant", "poisson"] = "constant"
+    process: Process = OPTIONS["process"].default
     iodepth: int = Field(default=OPEN_DEPTH, **bounds("iodepth"))
     burst: int = sparse(1, **bounds("burst"))
 
@@ -110,7 +102,7 @@ class OpenLoop(Value):
 Arrival = Annotated[ClosedLoop | OpenLoop, Field(discriminator="kind")]
 
 
-_DEALT = {
+_DEALT: dict[Distribution, tuple[str, str]] = {
     "share": ("", ""),
     "thread": ("-dealt", ", one target per thread"),
     "client": ("-each", ", one target per client"),
@@ -148,7 +140,7 @@ class Workload(Value):
     zero_buffers: bool = sparse(False)
     clients: int = sparse(1, **bounds("clients"))
     shares: tuple[Annotated[int, Field(ge=0)], ...] = sparse(())
-    deal: Literal["share", "thread", "client"] = sparse("share")
+    deal: Distribution = sparse(OPTIONS["deal"].default)
 
     @model_validator(mode="after")
     def _sound(self) -> Workload:

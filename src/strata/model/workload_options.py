@@ -11,9 +11,10 @@ nothing that takes time.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any
+from enum import Enum, StrEnum
+from typing import Any, Literal, get_args
 
 from strata import units
 from strata.model.rw import Rw
@@ -38,11 +39,36 @@ CPU_HIGHEST = 1023
 """CPUs and NUMA nodes are numbered up to here (the kernel's cpu_set_t)."""
 BUFFERS_MOST = 16 * units.GIB
 """Bytes of one client: block size × iodepth × threads."""
+NEW_FILE_BYTES = 256 * units.MIB
+"""Size of the test file that is made for one endpoint, where none is asked for."""
 
 PATTERN = "What to measure"
 BLOCKS = "Access pattern and data"
 PACE = "Rate"
 DURABILITY = "Caches and durability"
+
+
+Process = Literal["constant", "poisson"]
+"""How the starts of an open loop are spaced."""
+Distribution = Literal["share", "thread", "client"]
+"""How I/Os go to several targets: every thread to all of them by their shares, or one to each thread or client."""
+
+
+class Sync(StrEnum):
+    """How a write is made durable: not at all by the workload, or write-through on each I/O.
+
+    ``dsync`` opens the target with O_DSYNC, ``rwf_dsync`` asks it of each write (RWF_DSYNC); over NBD both are FUA.
+    """
+
+    NONE = "none"
+    DSYNC = "dsync"
+    RWF_DSYNC = "rwf_dsync"
+
+
+def one_of(words: Iterable[str]) -> str:
+    """``none, dsync or rwf_dsync``; for help."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}"
 
 
 class Kind(Enum):
@@ -175,8 +201,8 @@ _ROWS = (
         high=RATE_MOST,
     ),
     WorkloadOption(
-        "process", Kind.WORD, PACE, f"{_OPEN}arrival process, constant or poisson.", "constant",
-        choices=("constant", "poisson"), spelled=("--rate-process",), needs="rate_iops",
+        "process", Kind.WORD, PACE, f"{_OPEN}arrival process, {one_of(get_args(Process))}.", "constant",
+        choices=get_args(Process), spelled=("--rate-process",), needs="rate_iops",
     ),
     WorkloadOption(
         "burst", Kind.COUNT, PACE, f"{_OPEN}number of I/Os that a thread starts at the same time.", 1, low=1,
@@ -273,7 +299,7 @@ _ROWS = (
     ),
     WorkloadOption(
         "sync", Kind.WORD, DURABILITY,
-        "Durability of writes: none, dsync (as --dsync) or rwf_dsync (RWF_DSYNC on each write).",
+        f"Durability of writes: {Sync.NONE}, {Sync.DSYNC} (as --dsync) or {Sync.RWF_DSYNC} (RWF_DSYNC on each write).",
     ),
     WorkloadOption(
         "fsync", Kind.COUNT, DURABILITY, "Call fsync after this many writes of a thread; 0: never.", 0, low=0,
@@ -290,8 +316,10 @@ _ROWS = (
     ),
     WorkloadOption("shares", Kind.WORD, PATTERN, default=(), spelled=()),
     WorkloadOption(
-        "deal", Kind.WORD, PATTERN, default="share", choices=("share", "thread", "client"), spelled=(), fio="",
-        field="deal", engine=True,
+        "deal", Kind.WORD, PATTERN,
+        "Targets of a thread: share (every thread uses all), thread (each uses one, round-robin) or client (each "
+        "client uses one).",
+        "share", choices=get_args(Distribution), spelled=(), fio="", field="deal", engine=True,
     ),
 )  # fmt: skip
 OPTIONS = {row.name: row for row in _ROWS}

@@ -15,7 +15,7 @@ from strata.model.axes import MATRICES
 from strata.model.matrix import Grid
 from strata.model.rw import Rw
 from strata.model.workload import ClosedLoop, Sync, Workload
-from strata.model.workload_options import OPTIONS
+from strata.model.workload_options import CLOSED_DEPTH, MIX_READS, OPTIONS
 from strata.plan.cost import ASSUMED_WRITE_BPS, bytes_written
 
 BS, DEPTH = OPTIONS["bs"], OPTIONS["iodepth"]
@@ -54,7 +54,7 @@ def matrix_of(
     if len(made) > MOST:
         raise UsageError("the matrix is too large:", f"{len(made)} cells", f"at most {MOST} per layer", EXAMPLE)
     named = tuple(dict.fromkeys(w.pattern for w in made))
-    name = words if words in MATRICES else f"{len(made)} cells"
+    name = words if words in MATRICES else units.plural(len(made), "cell")
     return Grid(name=name, depths=depths, sizes=sizes, patterns=named), made
 
 
@@ -79,7 +79,7 @@ def _axes(text: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]
         given[name.strip()] = [v.strip() for v in values.split(",") if v.strip()]
     try:
         sizes = sorted({units.parse_size(v) for v in given.get("bs", [BS.default])})
-        depths = sorted({int(v) for v in given.get("iodepth", ["1"])})
+        depths = sorted({int(v) for v in given.get("iodepth", [CLOSED_DEPTH])})
     except ValueError as e:
         raise UsageError("cannot use the matrix", text, f"iodepth: {e}", EXAMPLE) from e
     if not sizes or any(not BS.holds(s) or not BS.in_step(s) for s in sizes):
@@ -105,4 +105,4 @@ def _kind(name: str, text: str) -> tuple[Rw, int | None]:
         raise UsageError(
             "cannot use the matrix", text, f"{name!r}: a percentage of reads (0 to 100) needs rw or randrw", EXAMPLE
         )
-    return rw, (50 if mix is None else mix) if mixed else None
+    return rw, (MIX_READS if mix is None else mix) if mixed else None

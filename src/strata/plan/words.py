@@ -15,7 +15,7 @@ from strata.model.workload import Cache, ClosedLoop, Limits, OpenLoop, Sync, Wor
 from strata.model.workload_options import CLOSED_DEPTH, MIX_READS, OPEN_DEPTH, OPTIONS, PLAIN, Kind, WorkloadOption
 from strata.plan.pattern_words import bssplit_of, order_of, range_of, size_of
 
-_SYNC = {"none": Sync.NONE, "0": Sync.NONE, "dsync": Sync.DSYNC, "rwf_dsync": Sync.RWF_DSYNC}
+_SYNC = {"0": Sync.NONE} | {sync.value: sync for sync in Sync}
 _LIKE = {"linear": "constant"}
 """fio's word for what we call otherwise."""
 
@@ -180,12 +180,10 @@ def _pattern(rw: str, problems: list[str]) -> Rw | None:
 def _sync(sync: str, pattern: Rw | None, problems: list[str]) -> Sync | None:
     word = sync.strip().lower()
     if word not in _SYNC:
-        why = (
-            "is not supported: dsync also makes each write durable, without the time stamps"
-            if word in ("sync", "1")
-            else ""
-        )
-        problems.append(f"sync={sync} {why or 'is not one of none, dsync, rwf_dsync'}")
+        why = f"is not one of {', '.join(Sync)}"
+        if word in ("sync", "1"):
+            why = "is not supported: dsync also makes each write durable, without the time stamps"
+        problems.append(f"sync={sync} {why}")
         return None
     if _SYNC[word] is not Sync.NONE and pattern is not None and not pattern.carries:
         problems.append(f"sync={sync} applies to writes, and rw={pattern.value} has none")

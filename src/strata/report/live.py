@@ -189,7 +189,7 @@ def _client(c: ClientNow) -> list[str]:
     if c.lost is not None:
         return [f"lost: {clean(c.lost)}", clean(c.node)]
     if c.late:
-        return [f"LATE by {c.late} interval{'s' * (c.late > 1)}", clean(c.node)]
+        return [f"LATE by {units.plural(c.late, 'interval')}", clean(c.node)]
     if not c.iops and c.p99_ns is None:
         return ["done or idle", clean(c.node)]
     times = [] if c.p99_ns is None else [f"p99 {units.duration(c.p99_ns)}"]

@@ -47,7 +47,10 @@ def panels(result: MatrixResult) -> list[tuple[str, list[MatrixCell]]]:
 def head_words(result: MatrixResult) -> str:
     """Where, which matrix, and the time it took."""
     grid = result.ask.grid
-    axes = f"{len(grid.depths)} depths × {len(grid.sizes)} sizes × {figures.plural(len(grid.patterns), 'pattern')}"
+    axes = " × ".join(
+        figures.plural(len(values), what)
+        for what, values in (("depth", grid.depths), ("size", grid.sizes), ("pattern", grid.patterns))
+    )
     return f"{result.where} · {grid.name} matrix · {axes} · {_time(result.seconds)} of {_time(result.ask.budget_s)}"
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strata import units
+from strata.model.axis import Axis
 from strata.model.estimate import Estimate
 from strata.model.percentiles import SHOWN_PERCENTILES
-from strata.model.scale import Axis, CacheEnd, OpenPoint, ScaleCurve, ScaledTask, ScalePoint, ScaleResult, WhatIf
+from strata.model.scale import CacheEnd, OpenPoint, ScaleCurve, ScaledTask, ScalePoint, ScaleResult, WhatIf
 from strata.report import figures
 from strata.report.markdown import bullets, escape, gfm
 from strata.report.text_layout import Paint, clean, table, wrap

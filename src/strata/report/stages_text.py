@@ -7,7 +7,7 @@ import time
 
 from strata.model.stages import StagesState, StageState
 from strata.report.text_layout import wrap
-from strata.units import NS_PER_S
+from strata.units import NS_PER_S, plural
 
 
 def stages_text(found: StagesState, width: int, _color: bool) -> str:
@@ -40,4 +40,4 @@ def _measured(one: StageState, found: StagesState) -> str:
     source = ", ".join(record.sources) or f"run {', '.join(record.runs)}"
     count = len(one.workloads)
     without = "" if one.anchored or found.anchor is None else "; without the anchor"
-    return f"{count} workload{'s' * (count != 1)} of {day} on {record.host}, {record.tool}, from {source}{without}"
+    return f"{plural(count, 'workload')} of {day} on {record.host}, {record.tool}, from {source}{without}"

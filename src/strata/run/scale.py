@@ -16,11 +16,12 @@ from collections.abc import Callable, Sequence
 from strata.analyse.scaling.fitted import Fitted, LoadPoint, fitted
 from strata.analyse.scaling.result import ROUNDS, closed, counted_rounds, load_of, value_of
 from strata.analyse.stats import estimate
+from strata.model.axis import Axis
 from strata.model.plan import Cell, Plan, Step
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
-from strata.model.scale import Axis, ScaleAsk
+from strata.model.scale import ScaleAsk
 from strata.model.workload import OpenLoop
 from strata.model.workload_options import OPEN_DEPTH
 from strata.run.execute import (

@@ -300,7 +300,7 @@ def of_one_size(analysis: Analysis, counted: bool = True) -> Analysis:
             layer="file system",
             workload_key=key,
             impossible=False,
-            message="2 measurement(s) failed: no I/O completed within 0.5 s",
+            message="2 measurements failed: no I/O completed within 0.5 s",
         )
         for key in sorted(lost)
     )

@@ -105,7 +105,7 @@ def test_workloads_that_failed_at_a_layer_are_said_to_be_missing() -> None:
 def test_a_layer_that_answers_nothing_in_time_is_where_to_look_and_no_cause_is_told() -> None:
     scene = SCENES["healthy"]
     analysis = scene.analysis(seed=1, sd=0.01)
-    message = "2 measurement(s) failed: no I/O completed within 0.5 s"
+    message = "2 measurements failed: no I/O completed within 0.5 s"
     silent = tuple(
         Check(kind="errors", layer="path", workload_key=c.workload.key, impossible=False, message=message)
         for c in analysis.cells

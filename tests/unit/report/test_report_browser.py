@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 import test_report_compare
 import test_report_history
 import test_report_matrix
-from browser_view import CONTRAST, OUT_OF_SIGHT, VIEWS, browser, seen
+from browser_view import CONTRAST, OUT_OF_SIGHT, VIEWS, seen
 from sample_report import build
 
 from strata.model.run import Report
@@ -21,12 +21,6 @@ from strata.report.html import page as html
 
 NASTY = '=<script>alert("x")</script>'
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as one:
-        yield one
 
 
 PAGES: dict[str, Callable[[], str]] = {

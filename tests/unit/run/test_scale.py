@@ -18,11 +18,12 @@ from strata.app.scale_plan import cell_at, check_base, over_targets, scale_plan
 from strata.app.scale_points import HOLE, Maker, pieces_at, placed_at
 from strata.engine import Piece
 from strata.errors import RunFailed, UsageError
+from strata.model.axis import Axis
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Plan, Segment
 from strata.model.result import CellResult
 from strata.model.run import RunStatus
-from strata.model.scale import Axis, ScaleAsk
+from strata.model.scale import ScaleAsk
 from strata.model.stack import Stack
 from strata.model.workload import OpenLoop, Workload
 from strata.plan.words import workload_from_words

@@ -38,6 +38,6 @@ def of_run(run: RunView) -> Answers:
     for cell in run.rounds.values():
         parts = [f"{units.count(cell.errors)} I/Os failed"] if cell.errors else []
         if cell.failed:
-            parts.append(f"{len(cell.failed)} measurement(s) failed: {cell.failed[0]}")
+            parts.append(f"{units.plural(len(cell.failed), 'measurement')} failed: {cell.failed[0]}")
         if parts:
             yield caveat("; ".join(parts), cell.layer, cell.workload.key)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from strata import units
 from strata.analyse.scaling import whatif
 from strata.analyse.scaling.beneath import UnderWay
-from strata.analyse.scaling.busy import CARD
+from strata.analyse.scaling.busy import CARD, FULL
 from strata.analyse.scaling.cached import larger_cache
 from strata.analyse.scaling.counted import CONNECTIONS, COPIES, COUNTED, DISKS, NODES, Around, counted
 from strata.analyse.scaling.demands import demands_of
@@ -20,7 +20,8 @@ from strata.analyse.scaling.network import Network
 from strata.analyse.scaling.unpredicted import UnpredictedError
 from strata.analyse.scaling.whatif import ChangeGain, Demands
 from strata.analyse.scaling.wire import wire_gain
-from strata.model.scale import Axis, ScaleAsk, ScalePoint, WhatIf
+from strata.model.axis import Axis
+from strata.model.scale import ScaleAsk, ScalePoint, WhatIf
 from strata.model.stack import Stack
 
 CACHE = "cache"
@@ -49,7 +50,7 @@ def around(
         return Around(counted, random=random)
     counted[DISKS] = 1
     last = points.get(under[0], ())[-1:]
-    full = frozenset(b.name.partition("@")[0] for p in last for b in p.busy if b.share >= whatif.FULL)
+    full = frozenset(b.name.partition("@")[0] for p in last for b in p.busy if b.share >= FULL)
     return Around(counted, under[1], _under_way(mine_points, points.get(under[0], ())), random, full)
 
 

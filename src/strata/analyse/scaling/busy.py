@@ -21,6 +21,7 @@ from strata.model.result import CellResult
 from strata.model.scale import Busy, Saturated, ScalePoint
 
 FULL = 0.9
+"""Share of its time, or of what it can give, from which something is taken to be what limits."""
 QUEUED = 16 * units.KIB
 """Bytes that wait before a card, mean: with less it is idle again and again."""
 HELD_BACK = 0.5

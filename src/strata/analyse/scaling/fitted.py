@@ -24,6 +24,7 @@ from strata.analyse.scaling.plateau import Plateau, fit_plateau, fit_plateau_eac
 from strata.analyse.scaling.traced import Traced
 from strata.analyse.scaling.usl import Usl, fit_usl, fit_usl_each
 from strata.analyse.series.longrun import Floats
+from strata.analyse.stats import LEVEL
 from strata.model.estimate import Estimate
 
 PARAMETERS = 3
@@ -40,7 +41,6 @@ WILDEST = 1.0
 DRAWS = 200
 KEPT_FITS = 32
 """Curves that are kept: another question to the same points does not fit them again."""
-LEVEL = 0.95
 REACH = 4.0
 """Times the largest load up to which a knee is looked for; beyond nothing was seen of the curve."""
 

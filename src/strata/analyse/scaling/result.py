@@ -21,11 +21,12 @@ from strata.analyse.stats import estimate
 from strata.analyse.summary import summarise
 from strata.model import histogram
 from strata.model.analysis import CellSummary, Generator
+from strata.model.axis import Axis
 from strata.model.estimate import Estimate
 from strata.model.percentiles import supported
 from strata.model.plan import Cell, Plan
 from strata.model.result import CellResult
-from strata.model.scale import Axis, OpenPoint, ScaleAsk, ScaleCurve, ScalePoint, ScaleResult, WhatIf
+from strata.model.scale import OpenPoint, ScaleAsk, ScaleCurve, ScalePoint, ScaleResult, WhatIf
 from strata.model.stack import Stack
 from strata.model.workload import OpenLoop
 

@@ -21,10 +21,10 @@ import numpy as np
 
 from strata import units
 from strata.analyse.laws.base import Interval, groups, measured, noise, throughput, value
+from strata.analyse.scaling.busy import FULL
 from strata.analyse.scaling.usl import Usl, fit_usl
 from strata.model.figures import Row, Table
 
-FULL = 0.9
 CLIENT, SERVER, WIRE, DEVICE = "client", "server", "wire", "device"
 PARTS = frozenset({"user", "kernel", "idle"})
 NAMES = {"": CLIENT, "cpu": CLIENT, "client": CLIENT, "server": SERVER, "network": WIRE, "link": WIRE, "disk": DEVICE}

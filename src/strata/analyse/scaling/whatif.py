@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from strata.analyse.scaling.beneath import windowed
+from strata.analyse.scaling.busy import FULL
 from strata.analyse.scaling.fitted import Fitted
 from strata.analyse.scaling.network import Network, QueueStation
 from strata.analyse.scaling.plateau import Plateau
@@ -26,8 +27,6 @@ from strata.model.estimate import Estimate
 LIMIT, DELAY, RTT = "limit", "delay", "rtt"
 """The station that no counter names, the time in which an I/O waits for nobody, and the round trip in it."""
 BELOW = "the layer below"
-FULL = 0.9
-"""Utilisation from which a station is taken to be what limits."""
 DRAWS_IT = 0.10
 NO_TIME = 1e-9
 """Seconds of an I/O at a limit that is a budget."""

@@ -13,9 +13,10 @@ import numpy as np
 from strata import units
 from strata.analyse.scaling import whatif
 from strata.analyse.scaling.beneath import SAME, Beneath, windowed
+from strata.analyse.scaling.busy import FULL
 from strata.analyse.scaling.fitted import Fitted
 from strata.analyse.scaling.least import Curve
-from strata.analyse.scaling.whatif import FULL, RTT, ChangeGain, Demands
+from strata.analyse.scaling.whatif import RTT, ChangeGain, Demands
 
 WORKS = ("server", "quota")
 """Kinds of resources at the ends of the way that each I/O asks for."""

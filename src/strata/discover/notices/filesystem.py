@@ -155,7 +155,7 @@ def options(survey: Survey) -> Iterator[Notice]:
     if "errors" in fs.detail:
         yield warn(
             "fs.errors",
-            f"{fs.mount_point} has recorded {fs.detail['errors']} file system error(s)",
+            f"{fs.mount_point} has recorded {units.plural(int(fs.detail['errors']), 'file system error')}",
             "a damaged file system or a failing disk gives meaningless figures",
             "check dmesg and the file system (e2fsck) before measuring",
         )

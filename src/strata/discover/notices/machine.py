@@ -114,7 +114,7 @@ def processors(survey: Survey) -> Iterator[Notice]:
     if survey.cpu.usable < 2:
         yield warn(
             "machine.few-processors",
-            f"only {survey.cpu.usable:g} CPU(s) can be used",
+            f"only {units.plural(survey.cpu.usable, 'CPU')} can be used",
             "the load generator, the kernel and a local server share them: the generator may be the limit",
             "give the machine or its control group at least two, or generate the load on another machine",
         )
@@ -145,7 +145,7 @@ def cgroups(survey: Survey) -> Iterator[Notice]:
     if "cpu" in limits:
         yield warn(
             "machine.cgroup-cpu",
-            f"a control group limits this process to {limits['cpu']} CPU(s)",
+            f"a control group limits this process to {units.plural(float(limits['cpu']), 'CPU')}",
             "when the quota is used up, the process stops until the next period: tail latencies near 100 ms",
             "run outside of the group, or raise its quota",
         )

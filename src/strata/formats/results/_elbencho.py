@@ -16,7 +16,6 @@ from strata.formats.results._sysstat import moment_of, ns_of
 from strata.model.figures import Dimension, Figure, Rounding
 from strata.model.imported import ImportedCell, Measured
 
-CELLS_MOST = 20_000
 LEFT_OUT = "figures until the first thread was done: those until the last one was are read"
 _MIXED = re.compile(r"RWMIX(\d{1,3})|MIX-T\d{1,5}")
 _PHASES = {"READ": "read", "WRITE": "write"}

@@ -17,7 +17,6 @@ from strata.formats.results._measured import unix_ns
 from strata.model.figures import Dimension, Figure, exact
 from strata.model.imported import ImportedCell, Measured
 
-CELLS_MOST = 20_000
 NOTES = (
     "IOPS are bandwidth ÷ size of a transfer, from open to close, as in its summary; those of its table of results "
     "are of the transfers alone",

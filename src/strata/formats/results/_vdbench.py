@@ -25,7 +25,6 @@ NOTES = (
 _AVERAGE = re.compile(r"(?:avg|std|max)_(\d{1,7})-(\d{1,7})")
 _UNCONTROLLED = 9_999_900
 POINTS_MOST = 1_000_000
-CELLS_MOST = 20_000
 
 
 @dataclass

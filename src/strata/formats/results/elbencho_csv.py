@@ -7,7 +7,7 @@ is quoted: labels and command lines have no commas, and the command has quotes o
 from __future__ import annotations
 
 from strata.formats.results import _elbencho
-from strata.formats.results.source import Source, begins, room, row_of
+from strata.formats.results.source import CELLS_MOST, Source, begins, room, row_of
 from strata.model.figures import Dimension, Figure
 from strata.model.imported import Imported, ImportedCell
 
@@ -38,7 +38,7 @@ def read(source: Source) -> Imported:
         if cell is None:
             left[f"phase {row['operation'][:40]}: it counts entries, not I/Os"] = None
             continue
-        room(cells, _elbencho.CELLS_MOST, "phases", n)
+        room(cells, CELLS_MOST, "phases", n)
         cells.append(cell)
         version = row.get("version", "")[:40]
         commands.add(row.get("command", ""))

@@ -7,7 +7,7 @@ from typing import Any
 
 from strata import parsing
 from strata.formats.results import _elbencho
-from strata.formats.results.source import Misread, Source, place, room
+from strata.formats.results.source import CELLS_MOST, Misread, Source, place, room
 from strata.model.figures import Dimension, Figure
 from strata.model.imported import Imported, ImportedCell
 
@@ -39,7 +39,7 @@ def read(source: Source) -> Imported:
         if cell is None:
             left[f"phase {document['phase_type'][:40]}: it counts entries, not I/Os"] = None
             continue
-        room(cells, _elbencho.CELLS_MOST, "phases", line)
+        room(cells, CELLS_MOST, "phases", line)
         if "histogram" in document["last_done"].get("latency", {}).get("IO", {}):
             left["its histograms: a bucket is a fifth of its value wide"] = None
         cells.append(cell)

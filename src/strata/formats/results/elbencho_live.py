@@ -12,7 +12,7 @@ from strata import units
 from strata.formats.results import _elbencho
 from strata.formats.results._measured import count, counted, whole
 from strata.formats.results._sysstat import moment_of, ns_of
-from strata.formats.results.source import Misread, Source, begins, room, row_of
+from strata.formats.results.source import CELLS_MOST, Misread, Source, begins, room, row_of
 from strata.model.imported import Imported, ImportedCell, ImportedInterval, Measured
 
 NAME, TITLE, ORDER = "elbencho-live", "elbencho's live CSV (--livecsv)", 36
@@ -61,7 +61,7 @@ def read(source: Source) -> Imported:
             continue
         at = count(row["RuntimeMS"])
         if not phases or _is_new(phases[-1], row, at, side):
-            room(phases, _elbencho.CELLS_MOST, "phases", n)
+            room(phases, CELLS_MOST, "phases", n)
             phases.append(_Phase(row["Phase"], row.get("Label", ""), n, row.get("ISO Date", "")))
         _add(phases[-1], row, at, side)
     cells = tuple(cell for phase in phases if (cell := _cell(phase)) is not None)

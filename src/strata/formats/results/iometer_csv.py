@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from strata.formats.results._measured import printed, whole
-from strata.formats.results.source import Misread, Source, begins, room
+from strata.formats.results.source import CELLS_MOST, Misread, Source, begins, room
 from strata.model.figures import Dimension, exact
 from strata.model.imported import Imported, ImportedCell, Measured
 
@@ -20,7 +20,6 @@ NAME, TITLE, ORDER = "iometer-csv", "Iometer's CSV", 38
 _HEAD = "'Target Type,Target Name,Access Specification Name,"
 _SPECIFICATION = "'Access specification name,"
 _LINES = "'size,% of size,% reads,"
-CELLS_MOST = 20_000
 SPECIFICATIONS_MOST = 1000
 
 

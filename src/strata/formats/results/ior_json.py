@@ -8,7 +8,7 @@ from typing import Any
 
 from strata.formats.results import _ior
 from strata.formats.results._measured import number
-from strata.formats.results.source import Misread, Source, documents_with, room
+from strata.formats.results.source import CELLS_MOST, Misread, Source, documents_with, room
 from strata.model.figures import Dimension, Figure, Rounding
 from strata.model.imported import Imported, ImportedCell
 
@@ -33,7 +33,7 @@ def read(source: Source) -> Imported:
             for result in one["Results"]:
                 if result["access"] not in ("write", "read"):
                     continue
-                room(cells, _ior.CELLS_MOST, "results")
+                room(cells, CELLS_MOST, "results")
                 cells.append(_cell(test, result, lines[len(cells)] if len(cells) < len(lines) else 1))
     last = documents[-1]
     host, system = _ior.host_of(str(last.get("Machine", "")))

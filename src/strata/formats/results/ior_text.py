@@ -10,7 +10,7 @@ import re
 
 from strata.formats.results import _ior
 from strata.formats.results._measured import printed
-from strata.formats.results.source import Misread, Source, begins, room, row_of
+from strata.formats.results.source import CELLS_MOST, Misread, Source, begins, room, row_of
 from strata.model.figures import Dimension
 from strata.model.imported import Imported, ImportedCell
 
@@ -39,7 +39,7 @@ def read(source: Source) -> Imported:
             columns = said.split()
             test = _ior.test_of(options, command, options.get("StartTime") or began)
         elif test is not None and columns and said.startswith(("write ", "read ")) and said.split()[-1].isdecimal():
-            room(cells, _ior.CELLS_MOST, "results", n)
+            room(cells, CELLS_MOST, "results", n)
             cells.append(_cell(test, columns, said.split(), n))
         elif said.startswith("Summary of all tests"):
             columns = []

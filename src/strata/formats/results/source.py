@@ -21,6 +21,8 @@ STREAM_MOST = 8 * units.GIB
 """Bytes of a file that is read line by line."""
 LINE_MOST = units.MIB
 """Bytes of a line: a counter log has one column for each of 10 000 counters."""
+CELLS_MOST = 20_000
+"""Results of one file."""
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 

@@ -10,7 +10,7 @@ import re
 
 from strata.formats.results import _vdbench
 from strata.formats.results._measured import unix_ns
-from strata.formats.results.source import Source, begins, room, row_of
+from strata.formats.results.source import CELLS_MOST, Source, begins, room, row_of
 from strata.model.imported import Imported, ImportedCell
 
 NAME, TITLE, ORDER = "vdbench-flat", "vdbench's flatfile.html", 42
@@ -55,7 +55,7 @@ def read(source: Source) -> Imported:
             if cell is None:
                 left[f"run {row['run'][:40]}: its average covers no samples"] = None
         if cell is not None:
-            room(cells, _vdbench.CELLS_MOST, "runs", n)
+            room(cells, CELLS_MOST, "runs", n)
             cells.append(cell)
     if run is not None:
         left[f"run {run.name[:40]}: it has no average, and was not finished"] = None

@@ -10,7 +10,7 @@ import re
 
 from strata.formats.results import _vdbench
 from strata.formats.results._measured import unix_ns
-from strata.formats.results.source import Source, begins, room, row_of
+from strata.formats.results.source import CELLS_MOST, Source, begins, room, row_of
 from strata.model.imported import Imported, ImportedCell
 
 NAME, TITLE, ORDER = "vdbench-text", "vdbench's summary.html, totals.html and what it prints", 44
@@ -58,7 +58,7 @@ def read(source: Source) -> Imported:
         elif (row := _ROW.match(said)) is not None and run is not None and columns:
             cell = _vdbench.add(run, row[2], row[1], row_of(columns, row[3].split(), n), None, n)
             if cell is not None:
-                room(cells, _vdbench.CELLS_MOST, "runs", n)
+                room(cells, CELLS_MOST, "runs", n)
                 cells.append(cell)
         elif (found := _VERSION.search(said)) is not None:
             version = found[1]

@@ -21,6 +21,7 @@ from strata.errors import UsageError, choices
 from strata.model.plugins import modules
 from strata.model.workload import Workload
 from strata.text import controls
+from strata.units import plural
 
 _DEVICE = re.compile(r"(/dev/.*|\\\\[.?]\\.*|[A-Za-z]:\\?|#\d+)", re.DOTALL)
 """A device or a whole volume, as Linux, Windows or diskspd name it."""
@@ -64,7 +65,7 @@ class Script:
     def head(self) -> tuple[str, ...]:
         """What stands at the beginning of every form."""
         rounds = 1 + max(m.round for m in self.measurements)
-        what = f"{len(self.workloads)} workload(s), {rounds} round(s), {self.order}"
+        what = f"{plural(len(self.workloads), 'workload')}, {plural(rounds, 'round')}, {self.order}"
         return f"Written by strata emit: {what}.", "Read the results with: strata import PATH"
 
 

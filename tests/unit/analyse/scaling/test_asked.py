@@ -11,8 +11,9 @@ from strata.analyse.scaling.beneath import UnderWay
 from strata.analyse.scaling.counted import Around
 from strata.analyse.scaling.fitted import Fitted, LoadPoint, NoCurve, fitted
 from strata.analyse.scaling.network import Network, QueueStation
+from strata.model.axis import Axis
 from strata.model.estimate import Estimate
-from strata.model.scale import Axis, Busy, ScaleAsk, ScalePoint, WhatIf
+from strata.model.scale import Busy, ScaleAsk, ScalePoint, WhatIf
 from strata.model.stack import Stack
 
 LOADS = (1, 2, 4, 8, 16, 32, 64)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from strata import units
-from strata.model.scale import Axis, ScaleCurve, ScalePoint, WhatIf
+from strata.model.axis import Axis
+from strata.model.scale import ScaleCurve, ScalePoint, WhatIf
 from strata.report import figures, scale_text
 from strata.report.html.charts import svg
 from strata.report.html.charts.svg import linear, linear_ticks, linear_top, log_ticks, logarithmic
