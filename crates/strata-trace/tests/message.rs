@@ -208,12 +208,44 @@ proptest! {
             let (before, &(way, from, to)) = pair;
             if *before == (way, from, to) {
                 let (from, to) = (if way == 0 { CLIENT } else { SERVER }, if way == 0 { SERVER } else { CLIENT });
-                twice.push(Again { from, to, at: come[way], bytes: (pair.1.2 - pair.1.1) as u64 });
+                twice.push(Again { from, to, at: come[way], bytes: (pair.1.2 - pair.1.1) as i64 });
             }
             come[way] += (to - from) as u64;
         }
         twice.sort_unstable();
         prop_assert_eq!(found.again, twice);
+    }
+
+    #[test]
+    fn how_far_each_segment_brought_it_is_told_in_whatever_order_they_came(
+        pieces in proptest::collection::vec((1usize..40, any::<u16>(), 0usize..3), 1..60),
+    ) {
+        let talk = talk(&[(1, 3000)], 1);
+        // The question, cut, each piece once or several times, shuffled; all of it was sent before.
+        let (mut at, mut come) = (0, Vec::new());
+        for (length, turn, again) in pieces {
+            let end = at + 8 + length;
+            come.extend((0..=again).map(|n| (turn.rotate_left(n as u32 * 5), at, end)));
+            at = end;
+        }
+        come.sort_unstable();
+        let protocols = protocols();
+        let mut reader = Reader::new(&protocols, 9);
+        (0..2).for_each(|way| { reader.feed(&segment(way, FIRST[way], true, 0, &[])); });
+        let place = |from: usize| FIRST[0].wrapping_add(1).wrapping_add(from as u32);
+        reader.feed(&Segment { incoming: false, ..segment(0, place(0), false, at, &talk.bytes[0][..at]) });
+        for &(_, from, to) in &come {
+            reader.feed(&segment(0, place(from), false, to - from, &talk.bytes[0][from..to]));
+        }
+        let again = reader.finish().again;
+        let (mut there, mut heard, mut sum) = (vec![false; at], 0u64, 0i64);
+        for (_, from, to) in come {
+            there[from..to].fill(true);
+            sum += (to - from) as i64;
+            sum -= again.iter().filter(|a| a.at == heard && to > from).map(|a| a.bytes).sum::<i64>();
+            heard += (to - from) as u64;
+            prop_assert_eq!(sum as usize, there.iter().take_while(|came| **came).count());
+        }
     }
 
     #[test]
