@@ -145,6 +145,9 @@ pub struct Segment<'a> {
 struct DirectionState {
     /// The number of its SYN.
     first: Option<u32>,
+    /// That came here, and then went out: it passes through here, and what comes to its end is not told by that.
+    came: bool,
+    passes: bool,
     /// As far as it was seen.
     seen: u64,
     /// Where the next header begins.
@@ -275,6 +278,8 @@ impl<'a> Reader<'a> {
         let direction = connection.directions.entry(segment.from).or_default();
         // The next one of the same name cannot be told apart by anybody who has names alone.
         connection.again |= direction.first.is_some_and(|first| first != segment.seq);
+        direction.passes |= direction.came && !segment.incoming;
+        direction.came |= segment.incoming && direction.first.is_none();
         direction.first = Some(segment.seq);
     }
 
@@ -290,7 +295,7 @@ impl<'a> Reader<'a> {
                 twice.push((client, server));
                 continue;
             }
-            for (from, direction) in &connection.directions {
+            for (from, direction) in connection.directions.iter().filter(|(_, d)| !d.passes) {
                 let to = if *from == client { server } else { client };
                 again.extend(direction.held().iter().map(|&(at, bytes)| Again {
                     from: *from,

@@ -156,6 +156,24 @@ fn a_connection_whose_beginning_was_not_seen_and_one_whose_name_came_again_are_l
 }
 
 #[test]
+fn what_came_again_is_told_by_its_end_and_not_by_a_place_that_it_passes() {
+    let talk = talk(&[(0, 4), (1, 9)], 1);
+    let (protocols, (way, from, to)) = (protocols(), talk.said[0]);
+    let question = segment(way, FIRST[way].wrapping_add(1), false, to - from, &talk.bytes[way][from..to]);
+    // At its end, at a place that it passes, and on the loopback.
+    for (ways, told) in [(&[true][..], 1), (&[true, false], 0), (&[false, true], 1)] {
+        let mut reader = Reader::new(&protocols, 9);
+        let begin = [0, 1].map(|way| segment(way, FIRST[way], true, 0, &[]));
+        for one in begin.into_iter().chain([question; 2]) {
+            for incoming in ways {
+                assert_eq!(reader.feed(&Segment { incoming: *incoming, ..one }), None);
+            }
+        }
+        assert_eq!(reader.finish().again.len(), told, "{ways:?}");
+    }
+}
+
+#[test]
 fn of_two_that_saw_one_connection_the_better_one_counts() {
     let talk = talk(&[(0, 6), (0, 8), (1, 5)], 1);
     let (whole, part) = (read(&talk, &talk.said), read(&talk, &talk.said[..4]));
