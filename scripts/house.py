@@ -41,15 +41,15 @@ CORE = ROOT / "src" / "strata" / "_core.abi3.so"
 SECONDS_OF_FUZZING = 20
 SECONDS_OF_QUICK = 50
 """No test begins later; the last one may need its time."""
-WORKERS = str(2 * min(len(os.sched_getaffinity(0)), 8))
-"""Tests that share the machine: two for each core, because they wait half of their time."""
+WORKERS = str(5 * min(len(os.sched_getaffinity(0)), 8) // 2)
+"""Tests that share the machine: five for two cores, because they wait two thirds of their time."""
 NOT_JUDGED = "not alone and not calm"
 NO_PEERS = f"not root and not peer and not browser and not postgres and not slow and {NOT_JUDGED}"
 PACKAGES = (ROOT / "src", ROOT / "lab" / "src")
 """Where `strata` and `strata_lab` lie."""
 PATH = os.pathsep.join(map(str, PACKAGES))
 JUDGING = ("tests/contract", "tests/lab", "tests/scenarios")
-"""Where tests lie that judge what they measured: to import all others takes longer than to find that none is there."""
+"""Where tests lie that judge what they measured (`judging`)."""
 COMPUTING = [f"tests/unit/{folder}" for folder in ("analyse", "diagnose", "formats", "model", "report")]
 """Tests that compute and wait for nothing: they take the processor time that tests which wait leave over."""
 AFTER_THE_TESTS = ("nice", "-n", "10")
@@ -57,6 +57,7 @@ AFTER_THE_TESTS = ("nice", "-n", "10")
 WHEN_IDLE = ("chrt", "--idle", "0")
 """Before what runs beside tests that judge what they measured: it gives a processor up as soon as they want it."""
 PYTHON = ("src", "lab/src", "tests", "scripts", "benches", "fuzz/parsers.py", "docs/conf.py")
+BEGAN = time.monotonic()
 KINDS = ("run", "dev", "docs")
 """What .venv can hold; the last two hold the first."""
 LOCKS = ("uv", "run", "dev", "docs", "build", "bundle")
@@ -179,18 +180,30 @@ def cmd_test(args: list[str]) -> int:
         status |= subprocess.call([*CARGO_TEST, "--no-run"], cwd=ROOT)
         if args:
             return status | crates() | lane([CARGO_TEST_ALONE]) | others.result() | pytest(args)
-        # The crates' tests take what those that wait for processes leave over.
+        # What computes takes what those that wait for processes leave over. What is left of it then runs beside those
+        # that judge their own measurements and mostly wait, at the scheduler's lowest class.
         crate_tests = beside.submit(crates, AFTER_THE_TESTS)
+        computing = beside.submit(lambda: crate_tests.result() | compute(WHEN_IDLE))
         shared = [f"--ignore={folder}" for folder in COMPUTING]
-        status |= pytest(["-n", WORKERS, "--dist", "worksteal", "--durations=15", "-m", NOT_JUDGED, *shared])
+        status |= pytest(["-n", WORKERS, "--dist", "worksteal", "--durations=30", "-m", NOT_JUDGED, *shared])
         status |= others.result() | crate_tests.result()
-        # What judges its own measurements and mostly waits would let the machine idle for more than half of the time:
-        # what only computes has that, at the scheduler's lowest class. The rest has the machine to itself.
-        computing = beside.submit(pytest, ["-n", "2", "--dist", "worksteal", "-q", *COMPUTING], WHEN_IDLE)
-        fuzzing = beside.submit(fuzz, SECONDS_OF_FUZZING, WHEN_IDLE)
-        status |= pytest(["-n", "2", "--dist", "worksteal", "--durations=15", "-m", "calm", *JUDGING])
-        status |= computing.result() | fuzzing.result()
-    return status | lane([CARGO_TEST_ALONE]) | pytest(["--durations=15", "-m", "alone", *JUDGING])
+        status |= pytest(["-n", "2", "--dist", "worksteal", "--durations=15", "-m", "calm", *judging("calm")])
+        status |= computing.result()
+    status |= lane([CARGO_TEST_ALONE]) | pytest(["--durations=15", "-m", "alone", *judging("alone")])
+    say("done")
+    return status
+
+
+def compute(before: Sequence[str]) -> int:
+    """The tests that wait for nothing, which may get a processor seldom, then the fuzzer; ``before``: see `called`."""
+    status = pytest(["-n", "2", "--dist", "worksteal", "-q", "-o", "timeout=1200", *COMPUTING], before)
+    return status | fuzz(SECONDS_OF_FUZZING, before)
+
+
+def judging(mark: str) -> list[str]:
+    """The test files with that mark: to import all others takes longer than to find that they have none."""
+    files = sorted(file for folder in JUDGING for file in (ROOT / folder).rglob("test_*.py"))
+    return [str(file.relative_to(ROOT)) for file in files if f"mark.{mark}" in file.read_text(encoding="utf-8")]
 
 
 def crates(before: Sequence[str] = ()) -> int:
@@ -460,8 +473,9 @@ def mark(step: str, stamp: str) -> None:
 
 
 def say(what: str) -> None:
-    """Progress goes to stderr: stdout is for results."""
-    print(f"· {what}", file=sys.stderr, flush=True)
+    """Progress goes to stderr: stdout is for results. With the time since this began."""
+    minutes, seconds = divmod(int(time.monotonic() - BEGAN), 60)
+    print(f"· {minutes}:{seconds:02} {what}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -148,6 +150,20 @@ def fill(state: Path, *, baseline: bool = False) -> None:
         store.create_run(stopped)
         if baseline:
             store.save_baseline("main", [FIRST], now_unix_ns(), NASTY, new=True)
+
+
+def measured_kinds(state: Path, at: pytest.TempPathFactory) -> dict[str, str]:
+    """What `measure_kinds` measured, put there; once for all workers that share the tests."""
+    base = at.getbasetemp().parent if "PYTEST_XDIST_WORKER" in os.environ else at.getbasetemp()
+    kept, told = base / "kinds", base / "kinds.json"
+    with (base / "kinds.lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if not told.exists():
+            shutil.rmtree(kept, ignore_errors=True)
+            told.write_text(json.dumps(measure_kinds(kept)))
+    shutil.copytree(kept, state, dirs_exist_ok=True)
+    found: dict[str, str] = json.loads(told.read_text())
+    return found
 
 
 def measure_kinds(state: Path) -> dict[str, str]:

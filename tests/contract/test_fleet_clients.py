@@ -61,7 +61,8 @@ def test_nodes_measure_together_what_carries_the_mark(cluster: tuple[Cluster, An
     assert [(c.client, c.node) for c in found.each] == [(0, "node-0"), (1, "node-1"), (2, "node-2")]
     assert result.write.ops == sum(c.result.write.ops for c in result.clients) > 0
     assert read.read.ops == sum(c.result.read.ops for c in read.clients) > 0
-    assert result.iops == pytest.approx(3 * RATE, rel=0.1)
+    # Of each its share; what a standstill moves across an end of 2 s is less.
+    assert result.iops == pytest.approx(3 * RATE, rel=0.25)
     # One machine has one clock: the offsets that were read are nothing but their error.
     assert all(abs(c.offset_ns) <= c.bound_ns for c in result.clients)
     assert found.start_skew.ns < 500_000_000
@@ -83,7 +84,7 @@ def test_a_node_that_is_killed_is_lost_and_the_others_are_valid(cluster: tuple[C
     found = clients_of(result)
     assert found is not None and found.together is not None
     assert [one.node for one in found.lost] == ["node-1"] and found.together.clients == (0, 2)
-    assert result.iops == pytest.approx(2 * RATE, rel=0.1)
+    assert result.iops == pytest.approx(2 * RATE, rel=0.2)
     assert found.before_loss is not None and len(found.before_loss.clients) == 3
 
 

@@ -114,6 +114,7 @@ def each_once(document: dict[str, Any]) -> None:
     assert all(cell["iops"] is not None for cell in document["cells"])
 
 
+@pytest.mark.first
 @pytest.mark.calm
 def test_a_node_is_killed_with_its_clients_and_the_missing_cells_are_measured_later(
     served: str, tmp_path: Path
@@ -403,6 +404,7 @@ def test_a_client_that_stands_still_is_named_in_time_and_the_others_count(tmp_pa
         running.nodes["b"].send_signal(signal.SIGCONT)
 
 
+@pytest.mark.first
 @pytest.mark.root
 def test_a_client_whose_link_is_cut_is_named_in_time_and_ends_its_load(tmp_path: Path) -> None:
     """Each node in a namespace of its own on a wire to the scheduler's; the load is on each node itself."""

@@ -254,6 +254,11 @@ def test_a_far_wire_shows_in_the_probe_and_a_cap_in_the_rate(tmp_path: Path) -> 
         uri = f"nbd://127.0.0.1:{ready['port']}"
         seen = json.loads(_core.remote_probe(uri, 5))
         assert min(seen["rtt_ns"]) >= 4_000_000  # the cap does not touch the handshake
-        result = load(uri, "randread", 500, iodepth=16)
-        rate = result["read"]["ops"] / (result["measured_ns"] / 1e9)
-        assert 0.85 * 500 <= rate <= 1.03 * 500
+        for _ in range(3):
+            result = load(uri, "randread", 500, iodepth=16)
+            rate = result["read"]["ops"] / (result["measured_ns"] / 1e9)
+            assert rate <= 1.03 * 500
+            # A second in which the machine stood still is not made up for.
+            if rate >= 0.85 * 500:
+                break
+        assert rate >= 0.85 * 500

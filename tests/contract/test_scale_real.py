@@ -216,6 +216,7 @@ def test_a_point_that_cannot_be_made_is_left_out_and_said(tmp_path: Path) -> Non
     assert any("cannot set queues=4" in one and "no room" in one for one in found["remarks"]), found["remarks"]
 
 
+@pytest.mark.first
 @pytest.mark.calm
 def test_each_node_adds_its_own_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(fleet.__file__).parents[1]), *sys.path]))
@@ -234,6 +235,7 @@ def test_each_node_adds_its_own_load(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert refused.returncode == 2 and "nodes must be in 1..3" in refused.stderr
 
 
+@pytest.mark.first
 def test_an_interrupted_sweep_puts_back_what_it_made_and_goes_on_with_the_same_command(tmp_path: Path) -> None:
     make = tmp_path / "make"
     make.write_text(f"#!/bin/sh\necho $1 >> '{tmp_path}/made'\n")

@@ -22,7 +22,7 @@ from serving import (
     Served,
     fill,
     keep_slices,
-    measure_kinds,
+    measured_kinds,
     measuring,
     report,
     served,
@@ -329,10 +329,10 @@ def test_a_user_is_told_how_it_ends_and_what_is_wrong(tmp_path: Path, monkeypatc
 
 @pytest.mark.first
 def test_a_sweep_and_a_matrix_have_their_pages_and_a_sweep_answers_what_if(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STRATA_STATE_DIR", str(tmp_path / "s"))
-    runs = measure_kinds(tmp_path / "s")
+    runs = measured_kinds(tmp_path / "s", tmp_path_factory)
     matrix, sweep = runs["matrix"], runs["sweep"]
     fill(tmp_path / "s")
     with served(tmp_path / "s") as server:

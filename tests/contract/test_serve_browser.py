@@ -23,7 +23,7 @@ from serving import (
     Served,
     fill,
     keep_slices,
-    measure_kinds,
+    measured_kinds,
     measuring,
     report,
     served,
@@ -79,12 +79,12 @@ FOCUSED = """(() => { const at = document.activeElement, square = at.querySelect
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     state = tmp_path_factory.mktemp("served") / "s"
+    runs = measured_kinds(state, tmp_path_factory)
     fill(state, baseline=True)
     keep_slices(state)
     with open_store(str(state / "strata.db")) as store:
         one = report(THIRD, 4)
         store.keep_whole([(one.run, one.results, (one.analysis, one.diagnosis))])
-    runs = measure_kinds(state)
     with measuring(state), served(state, "--control") as one:
         minutes_ago = datetime.now().astimezone() - timedelta(minutes=2)
         one.runs.update(runs | {"around": f"{minutes_ago:%Y-%m-%dT%H:%M:%S}"})

@@ -30,10 +30,14 @@ EXPECTED = {"cap": 800.0, "bandwidth": 640.0, "latency": 250.0, "service": 500.0
 def test_a_limit_is_kept_and_reached(name: str, tmp_path: Path) -> None:
     shape, load = LIMITS[name]
     with target("--memory", "16m", "--writable", "--socket", tmp_path / "s", *shape) as (uri, _):
-        document = measured(uri, *load, "--runtime", "800ms")
-    iops = document["summary"]["iops"]["value"]
-    # A handful of I/Os that were in flight when the ramp ended may come on top.
-    assert 0.6 * EXPECTED[name] <= iops <= 1.03 * EXPECTED[name] + 16 / 0.8
+        for _ in range(3):
+            iops = measured(uri, *load, "--runtime", "800ms")["summary"]["iops"]["value"]
+            # A handful of I/Os that were in flight when the ramp ended may come on top.
+            assert iops <= 1.03 * EXPECTED[name] + 16 / 0.8
+            # What a machine that stood still did not do is not made up for.
+            if iops >= 0.6 * EXPECTED[name]:
+                break
+    assert iops >= 0.6 * EXPECTED[name]
 
 
 @pytest.mark.alone

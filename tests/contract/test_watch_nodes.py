@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import threading
 import time
@@ -70,11 +71,26 @@ def device(tmp_path: Path) -> Iterator[str]:
         yield made
 
 
+@contextmanager
+def two_machines(folder: Path) -> Iterator[Running]:
+    """n1 is another machine, n2 is on this one."""
+    with cluster(folder, ["n1", "n2"], apart={"n1": another_machine(folder)}) as running:
+        yield running
+
+
 @pytest.fixture
 def apart(tmp_path: Path) -> Iterator[Running]:
-    """n1 is another machine, n2 is on this one."""
-    with cluster(tmp_path, ["n1", "n2"], apart={"n1": another_machine(tmp_path)}) as running:
+    """For a test that kills one of them."""
+    with two_machines(tmp_path) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """For all others, one after the other."""
+    with two_machines(tmp_path_factory.mktemp("shared")) as running:
+        yield running
+        assert all(process.poll() is None for process in running.processes)
 
 
 def stack(folder: Path, device: str) -> Path:
@@ -88,8 +104,8 @@ ATTEMPTS = 3
 
 @contextmanager
 def load(device: str, *more: str) -> Iterator[subprocess.Popen[str]]:
-    """fio, as somebody's application."""
-    words = ["--name=app", f"--filename={device}", "--direct=1", "--rw=randread", "--bs=8k", "--iodepth=4"]
+    """fio, as somebody's application, which moves more than others on this machine: 26 MB a second."""
+    words = ["--name=app", f"--filename={device}", "--direct=1", "--rw=randread", "--bs=64k", "--iodepth=4"]
     words += ["--ioengine=libaio", "--time_based", "--runtime=120", "--rate_iops=400", *more]
     process = subprocess.Popen([need("fio"), *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
@@ -120,13 +136,12 @@ def net_nodes(seen: Observed, piece: int | None = None) -> set[str | None]:
     return {one.node for key in told for one in Readings({key: 1.0}).of(net.BYTES)}
 
 
-def test_each_layer_is_sampled_by_its_node_on_our_clock(tmp_path: Path, apart: Running, device: str) -> None:
+def test_each_layer_is_sampled_by_its_node_on_our_clock(tmp_path: Path, shared: Running, device: str) -> None:
     name = device.removeprefix("/dev/")
     with load(device):
         for _ in range(ATTEMPTS):
-            seen, traces = observe(asked(stack(tmp_path, device), apart))
-            # On a machine that is busy a node may be late for its last answer, and is given up then, which is said;
-            # and twelve others may move more than the application.
+            seen, traces = observe(asked(stack(tmp_path, device), shared))
+            # On a machine that is busy a node may be late for its last answer, and is given up then, which is said.
             applications = {i.node for i in seen.issuers if i.name == "fio"}
             if "n1" in applications and not any(why.startswith("n1 (") for why in seen.absent):
                 break
@@ -135,8 +150,9 @@ def test_each_layer_is_sampled_by_its_node_on_our_clock(tmp_path: Path, apart: R
     # An hour apart, its samples lie where they were taken: there is a rate in each piece.
     rates = of_device(seen, name, "n1")
     assert len(rates) == len(seen.bins) - 1
-    inner = rates[1:-1]
-    assert all(rate is not None and 200 < rate < 600 for rate in inner), rates
+    inner = [rate for rate in rates[1:-1] if rate is not None]
+    # Of a device that stood still for a moment the piece has fewer, and the next one more.
+    assert len(inner) == len(rates) - 2 and 300 < statistics.median(inner) < 500, rates
     assert not of_device(seen, name, None)
     # Nothing of the path is on this machine but n2, which has a network and processes of its own name.
     assert net_nodes(seen) == {"n1", "n2"}
@@ -165,8 +181,8 @@ def test_a_node_traces_what_arrives_at_its_devices_where_it_may(tmp_path: Path, 
         return
     name = device.removeprefix("/dev/")
     one = next(a for a in seen.arrivals if (a.device, a.node) == (name, "n1"))
-    # 400 reads of 8 KiB each second; an hour apart by its clock, and yet within the time of the watching.
-    assert 200 < one.summary.read.requests / one.seconds < 600 and one.lengths[0][0] == 8192
+    # 400 reads of 64 KiB each second; an hour apart by its clock, and yet within the time of the watching.
+    assert 200 < one.summary.read.requests / one.seconds < 600 and one.lengths[0][0] == 65536
     assert one.from_s >= 0 and one.from_s + one.seconds < seen.seconds + 0.5
     assert one.requests is not None and one.depths and one.sharers[0].name == "fio"
     row = next(r for r in told(seen).layers if r.what == f"{name} of n1")
@@ -188,7 +204,7 @@ def test_a_node_that_dies_says_so_and_the_rest_goes_on(tmp_path: Path, apart: Ru
     (why,) = [why for why in seen.absent if why.startswith("n1 (disk) after ")]
     assert "cannot ask node n1" in why
     # When it was heard of last, not when it was missed.
-    assert 3 < float(why.split()[3]) < 7
+    assert 3 < float(why.split()[3]) < killed[0] + 1
     rates = of_device(seen, name, "n1")
     assert any(r is not None and 200 < r < 600 for r in rates[: len(rates) // 3])
     assert rates[-1] is None
@@ -216,9 +232,9 @@ def test_a_scheduler_that_dies_takes_its_nodes_and_not_the_watching(
     assert told(seen).verdict.headline
 
 
-def test_a_node_issues_no_io(tmp_path: Path, apart: Running, device: str) -> None:
+def test_a_node_issues_no_io(tmp_path: Path, shared: Running, device: str) -> None:
     stat = Path(f"/sys/class/block/{device.removeprefix('/dev/')}/stat")
-    pids = {name: process.pid for name, process in apart.nodes.items()}
+    pids = {name: process.pid for name, process in shared.nodes.items()}
     opened: set[str] = set()
 
     def look(_: float) -> None:
@@ -230,10 +246,10 @@ def test_a_node_issues_no_io(tmp_path: Path, apart: Running, device: str) -> Non
                     continue
 
     words = stack(tmp_path, device)
-    observe(asked(words, apart, 2.5))
+    observe(asked(words, shared, 2.5))
     # What is loaded at a first call is there by now.
     before, storage = stat.read_text(), {name: _storage(pid) for name, pid in pids.items()}
-    seen, _ = observe(asked(words, apart, 4.0), look)
+    seen, _ = observe(asked(words, shared, 4.0), look)
     assert stat.read_text() == before
     assert {name: _storage(pid) for name, pid in pids.items()} == storage
     assert device not in opened
@@ -244,6 +260,7 @@ def test_a_node_issues_no_io(tmp_path: Path, apart: Running, device: str) -> Non
         assert not names & {"strata-probes", "strata-issuers"}
 
 
+@pytest.mark.first
 def test_a_watching_that_goes_on_keeps_what_nodes_saw_and_which_is_gone(
     tmp_path: Path, apart: Running, device: str
 ) -> None:
@@ -286,10 +303,10 @@ def test_the_devices_of_one_machine_are_read_once(tmp_path: Path, device: str) -
 
 
 def test_a_command_here_is_watched_to_its_end_with_what_its_nodes_see(
-    tmp_path: Path, apart: Running, device: str
+    tmp_path: Path, shared: Running, device: str
 ) -> None:
     fio = [need("fio"), "--name=app", f"--filename={device}", "--direct=1", "--rw=randread", "--bs=8k", "--iodepth=1"]
-    argv = [*STRATA, "watch", str(stack(tmp_path, device)), "--nodes", apart.address, "--json", "--"]
+    argv = [*STRATA, "watch", str(stack(tmp_path, device)), "--nodes", shared.address, "--json", "--"]
     argv += [*fio, "--time_based", "--runtime=4"]
     done = subprocess.run(with_tracefs(*argv), capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode in (0, 4), done.stderr
@@ -301,7 +318,7 @@ def test_a_command_here_is_watched_to_its_end_with_what_its_nodes_see(
 
 
 def test_a_run_goes_on_beside_a_watching_and_a_third_watching_is_refused(
-    tmp_path: Path, apart: Running, device: str
+    tmp_path: Path, shared: Running, device: str
 ) -> None:
     words = stack(tmp_path, device)
     until = threading.Event()
@@ -312,14 +329,14 @@ def test_a_run_goes_on_beside_a_watching_and_a_third_watching_is_refused(
                 raise InterruptedError
 
         with suppress(InterruptedError):
-            observe(asked(words, apart, 60.0), tick)
+            observe(asked(words, shared, 60.0), tick)
 
     beside = [threading.Thread(target=watching) for _ in range(2)]
     for one in beside:
         one.start()
         time.sleep(2)
     try:
-        third, _ = observe(asked(words, apart, 2.0))
+        third, _ = observe(asked(words, shared, 2.0))
         assert any("n1" in why and "takes part in 2 watchings or traces already" in why for why in third.absent), (
             third.absent
         )
@@ -329,7 +346,7 @@ def test_a_run_goes_on_beside_a_watching_and_a_third_watching_is_refused(
         only = (workload_from_words("randread", iodepth=2, direct=False),)
         options = Options(
             only=only, store=f"sqlite:///{tmp_path / 's.db'}", rounds=1, runtime_s=0.2, ramp_s=0.05, confirm=False,
-            load_seconds=0.0, size=16 * MIB, nodes=apart.address,
+            load_seconds=0.0, size=16 * MIB, nodes=shared.address,
         )  # fmt: skip
         report = diagnose_path(driven, options, lambda _: None)
         assert [c.layer for c in report.results if c.result is not None and c.result.ops] == ["file"]
@@ -338,12 +355,12 @@ def test_a_run_goes_on_beside_a_watching_and_a_third_watching_is_refused(
         for one in beside:
             one.join(60)
     # Their places are free again.
-    again, _ = observe(asked(words, apart, 2.0))
+    again, _ = observe(asked(words, shared, 2.0))
     assert not any("watchings or traces already" in why for why in again.absent)
 
 
-def test_what_a_node_does_not_have_is_said(tmp_path: Path, apart: Running) -> None:
-    seen, _ = observe(asked(stack(tmp_path, "/dev/no-such-device"), apart, 2.5))
+def test_what_a_node_does_not_have_is_said(tmp_path: Path, shared: Running) -> None:
+    seen, _ = observe(asked(stack(tmp_path, "/dev/no-such-device"), shared, 2.5))
     assert any(why == "n1: layer disk: /dev/no-such-device does not exist or is not readable" for why in seen.absent)
     assert told(seen).verdict.kind is VerdictKind.INCONCLUSIVE
     assert "n2" in net_nodes(seen)

@@ -280,6 +280,7 @@ def test_a_stack_is_refused_with_what_there_is() -> None:
     assert "block-share" in refused.value.hint
 
 
+@pytest.mark.first
 def test_a_reduced_lab_needs_no_right_and_pretends_its_wire(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,6 +143,20 @@ def sums_to(result: TraceResult, took: list[int]) -> float:
     return median(abs(own - told) / told for own, told in zip(sums, took, strict=True))
 
 
+def test_segments_that_overtake_each_other_leave_every_request_its_times(path: Path_) -> None:
+    with path.nbd_server():
+        path.hop.set(delay=1000, reorder=100_000, reset=1)
+        result, _ = path.asked_nbd(8)
+        overtook = path.hop.truth().ab.overtook, path.hop.truth().ba.overtook
+    fall = result.waterfall
+    assert fall is not None
+    # Of some the server may be undivided.
+    told = sum(g.total.count for g in fall.groups if g.way is SubmittedBy.EXCHANGE)
+    print(overtook, told, fall.missing)
+    assert sum(overtook) > 10
+    assert (told, fall.missing.inconsistent) == (COUNT, 0)
+
+
 @pytest.mark.parametrize("where", [PathKind.DEVICE, PathKind.WIRE, PathKind.SERVER, PathKind.CLIENT])
 def test_a_delay_is_found_at_its_layer_and_nowhere_else(path: Path_, where: PathKind) -> None:
     seconds = PLANTED_MS / 1000

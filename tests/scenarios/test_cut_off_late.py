@@ -15,6 +15,7 @@ ATTEMPTS = 3
 CELLS = ("--workloads", "*read-*", "--rounds", "3", "--runtime", "150ms", "--ramp-time", "30ms", "--progress", "none")
 
 
+@pytest.mark.first
 @pytest.mark.parametrize(("sig", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_the_verdict_outlives_its_experiment(strata, own_state: Path, sig: signal.Signals, code: int) -> None:
     """A busy machine may be told nothing of, and then there is no experiment to end: it is asked again."""

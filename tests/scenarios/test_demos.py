@@ -58,7 +58,9 @@ def named(report: dict[str, Any], truth: Truth) -> bool:
     return verdict["kind"] != "layer" or (verdict["layer"], verdict["cause"]) == (truth.layer, cause)
 
 
-@pytest.mark.parametrize("name", shipped.demos())
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=pytest.mark.first if x == AS_SHIPPED else ()) for x in shipped.demos()]
+)
 def test_demo_names_its_truth(name: str) -> None:
     code, report = told(name)
     said = json.dumps({key: report[key] for key in ("verdict", "findings")})

@@ -22,6 +22,7 @@ FEW = ("--workloads", "randread-8KiB-qd8,write-*", "--no-confirm")
 """Where the test asks what is kept, not what is concluded."""
 
 
+@pytest.mark.first
 def test_the_main_job_end_to_end(strata, disk: Path, tmp_path: Path) -> None:
     page, text = tmp_path / "report.html", tmp_path / "report.md"
     # With its experiments. All workloads as shipped are the demos'.

@@ -27,6 +27,8 @@ const BUFFER: libc::c_int = 32 << 20;
 const WAIT_MS: libc::c_int = 50;
 /// Segments of one socket in a row, so that the others get their turn.
 const ROW: usize = 4096;
+/// And when it ends: more than fit into what may wait, as others may go on sending.
+const LAST: usize = 1 << 18;
 
 /// What was taken.
 #[derive(Debug, Default)]
@@ -217,7 +219,7 @@ fn read(sockets: &[OwnedFd], protocols: &[Protocol], most: usize, stop: &AtomicB
             wait(sockets);
         }
         for (socket, reader) in sockets.iter().zip(&mut readers) {
-            for _ in 0..ROW {
+            for _ in 0..if last { LAST } else { ROW } {
                 if !take(socket, reader, &mut buffer) {
                     break;
                 }

@@ -60,7 +60,8 @@ impl Spoken {
     }
 }
 
-/// Bytes that came to an end again (sent twice, or for nothing).
+/// Bytes that came to an end and brought it no further: again (sent twice, or for nothing), or before others that were
+/// sent before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Again {
     /// Names of both ends.
@@ -69,8 +70,8 @@ pub struct Again {
     pub to: u64,
     /// Behind how many bytes that had come, these and others that came again among them.
     pub at: u64,
-    /// How many.
-    pub bytes: u64,
+    /// How many; below zero: with these, so many count that had come before their turn.
+    pub bytes: i64,
 }
 
 /// All that was read.
@@ -144,6 +145,9 @@ pub struct Segment<'a> {
 struct DirectionState {
     /// The number of its SYN.
     first: Option<u32>,
+    /// That came here, and then went out: it passes through here, and what comes to its end is not told by that.
+    came: bool,
+    passes: bool,
     /// As far as it was seen.
     seen: u64,
     /// Where the next header begins.
@@ -152,10 +156,14 @@ struct DirectionState {
     header: Vec<u8>,
     /// The next header is known to be there.
     synced: bool,
-    /// As far as it came here, how many bytes that were with those that came again, and which did.
+    /// As far as it came here without a gap, what came behind one (from, to), how many bytes that were with those that
+    /// came again, and what brought it no further.
     come: u64,
+    early: BTreeMap<u64, u64>,
     heard: u64,
-    again: Vec<(u64, u64)>,
+    again: Vec<(u64, i64)>,
+    /// How many there were of these when the gap was seen.
+    known: usize,
 }
 
 impl DirectionState {
@@ -165,16 +173,35 @@ impl DirectionState {
         self.seen.checked_add_signed(i64::from(seq.wrapping_sub(expected) as i32))
     }
 
-    /// What a segment brought that was there already.
+    /// How far a segment brought it that came here: it may have been there already, or be here before its turn (it was
+    /// sent again on another processor, and the first one waits at this one).
     fn account(&mut self, segment: &Segment<'_>) {
         let Some(begin) = self.place(segment.seq) else { return };
-        let length = segment.length as u64;
-        let new = (begin + length).saturating_sub(self.come.max(begin));
-        if new < length && self.again.len() < WAITING {
-            self.again.push((self.heard, length - new));
+        let (before, end) = (self.come, begin + segment.length as u64);
+        if begin > self.come {
+            if self.early.is_empty() {
+                self.known = self.again.len();
+            }
+            if self.early.len() < WAITING {
+                let there = self.early.entry(begin).or_insert(end);
+                *there = end.max(*there);
+            }
+        } else {
+            self.come = self.come.max(end);
+            while let Some(next) = self.early.first_entry().filter(|e| *e.key() <= self.come) {
+                self.come = self.come.max(next.remove());
+            }
         }
-        self.heard += length;
-        self.come = self.come.max(begin + length);
+        let held = segment.length as i64 - (self.come - before) as i64;
+        if held != 0 && self.again.len() < WAITING {
+            self.again.push((self.heard, held));
+        }
+        self.heard += segment.length as u64;
+    }
+
+    /// What brought it no further. A gap that is there at the end was not seen here: what lies behind it had come.
+    fn held(&self) -> &[(u64, i64)] {
+        if self.early.is_empty() { &self.again } else { &self.again[..self.known] }
     }
 
     /// The next header is somewhere behind this.
@@ -251,6 +278,8 @@ impl<'a> Reader<'a> {
         let direction = connection.directions.entry(segment.from).or_default();
         // The next one of the same name cannot be told apart by anybody who has names alone.
         connection.again |= direction.first.is_some_and(|first| first != segment.seq);
+        direction.passes |= direction.came && !segment.incoming;
+        direction.came |= segment.incoming && direction.first.is_none();
         direction.first = Some(segment.seq);
     }
 
@@ -266,9 +295,14 @@ impl<'a> Reader<'a> {
                 twice.push((client, server));
                 continue;
             }
-            for (from, direction) in &connection.directions {
+            for (from, direction) in connection.directions.iter().filter(|(_, d)| !d.passes) {
                 let to = if *from == client { server } else { client };
-                again.extend(direction.again.iter().map(|&(at, bytes)| Again { from: *from, to, at, bytes }));
+                again.extend(direction.held().iter().map(|&(at, bytes)| Again {
+                    from: *from,
+                    to,
+                    at,
+                    bytes,
+                }));
             }
             let waiting = connection.waiting.len() as u64;
             spoken.push(Spoken { client, server, unmatched: connection.unmatched, waiting });

@@ -200,7 +200,7 @@ fn within(source: &Source, way: Option<&PathRecord>) -> bool {
             let places = m.pairs.iter().flat_map(|p| [p.asked, p.answered]);
             places.clone().all(|(from, to)| from <= to && to < MOST_BYTES)
                 && m.spoken.iter().flat_map(|s| [s.unmatched, s.waiting]).all(|n| n < MOST_COUNT)
-                && m.again.iter().all(|a| a.at < MOST_BYTES && a.bytes < MOST_COUNT)
+                && m.again.iter().all(|a| a.at < MOST_BYTES && a.bytes.unsigned_abs() < MOST_COUNT)
         })
 }
 

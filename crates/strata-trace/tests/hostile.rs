@@ -85,7 +85,7 @@ prop_compose! {
         Messages {
             pairs: pairs.into_iter().map(|(client, server, a, b, c, d, deed)| Tagged { client, server, asked: (a.min(b), a.max(b)), answered: (c.min(d), c.max(d)), deed }).collect(),
             spoken: spoken.into_iter().map(|(client, server, unmatched, waiting)| Spoken { client, server, unmatched, waiting }).collect(),
-            again: again.into_iter().map(|(from, to, at, bytes)| Again { from, to, at, bytes }).collect(),
+            again: again.into_iter().map(|(from, to, at, bytes)| Again { from, to, at, bytes: bytes as i64 }).collect(),
         }
     }
 }

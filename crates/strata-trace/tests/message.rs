@@ -156,6 +156,24 @@ fn a_connection_whose_beginning_was_not_seen_and_one_whose_name_came_again_are_l
 }
 
 #[test]
+fn what_came_again_is_told_by_its_end_and_not_by_a_place_that_it_passes() {
+    let talk = talk(&[(0, 4), (1, 9)], 1);
+    let (protocols, (way, from, to)) = (protocols(), talk.said[0]);
+    let question = segment(way, FIRST[way].wrapping_add(1), false, to - from, &talk.bytes[way][from..to]);
+    // At its end, at a place that it passes, and on the loopback.
+    for (ways, told) in [(&[true][..], 1), (&[true, false], 0), (&[false, true], 1)] {
+        let mut reader = Reader::new(&protocols, 9);
+        let begin = [0, 1].map(|way| segment(way, FIRST[way], true, 0, &[]));
+        for one in begin.into_iter().chain([question; 2]) {
+            for incoming in ways {
+                assert_eq!(reader.feed(&Segment { incoming: *incoming, ..one }), None);
+            }
+        }
+        assert_eq!(reader.finish().again.len(), told, "{ways:?}");
+    }
+}
+
+#[test]
 fn of_two_that_saw_one_connection_the_better_one_counts() {
     let talk = talk(&[(0, 6), (0, 8), (1, 5)], 1);
     let (whole, part) = (read(&talk, &talk.said), read(&talk, &talk.said[..4]));
@@ -208,12 +226,44 @@ proptest! {
             let (before, &(way, from, to)) = pair;
             if *before == (way, from, to) {
                 let (from, to) = (if way == 0 { CLIENT } else { SERVER }, if way == 0 { SERVER } else { CLIENT });
-                twice.push(Again { from, to, at: come[way], bytes: (pair.1.2 - pair.1.1) as u64 });
+                twice.push(Again { from, to, at: come[way], bytes: (pair.1.2 - pair.1.1) as i64 });
             }
             come[way] += (to - from) as u64;
         }
         twice.sort_unstable();
         prop_assert_eq!(found.again, twice);
+    }
+
+    #[test]
+    fn how_far_each_segment_brought_it_is_told_in_whatever_order_they_came(
+        pieces in proptest::collection::vec((1usize..40, any::<u16>(), 0usize..3), 1..60),
+    ) {
+        let talk = talk(&[(1, 3000)], 1);
+        // The question, cut, each piece once or several times, shuffled; all of it was sent before.
+        let (mut at, mut come) = (0, Vec::new());
+        for (length, turn, again) in pieces {
+            let end = at + 8 + length;
+            come.extend((0..=again).map(|n| (turn.rotate_left(n as u32 * 5), at, end)));
+            at = end;
+        }
+        come.sort_unstable();
+        let protocols = protocols();
+        let mut reader = Reader::new(&protocols, 9);
+        (0..2).for_each(|way| { reader.feed(&segment(way, FIRST[way], true, 0, &[])); });
+        let place = |from: usize| FIRST[0].wrapping_add(1).wrapping_add(from as u32);
+        reader.feed(&Segment { incoming: false, ..segment(0, place(0), false, at, &talk.bytes[0][..at]) });
+        for &(_, from, to) in &come {
+            reader.feed(&segment(0, place(from), false, to - from, &talk.bytes[0][from..to]));
+        }
+        let again = reader.finish().again;
+        let (mut there, mut heard, mut sum) = (vec![false; at], 0u64, 0i64);
+        for (_, from, to) in come {
+            there[from..to].fill(true);
+            sum += (to - from) as i64;
+            sum -= again.iter().filter(|a| a.at == heard && to > from).map(|a| a.bytes).sum::<i64>();
+            heard += (to - from) as u64;
+            prop_assert_eq!(sum as usize, there.iter().take_while(|came| **came).count());
+        }
     }
 
     #[test]

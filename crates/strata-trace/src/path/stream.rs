@@ -6,8 +6,8 @@ use super::wire::End;
 /// An end, and the recording it was seen in.
 pub(super) type Seen<'a> = (&'a Calls, &'a End);
 
-/// What came again: (behind how many bytes, how many).
-pub(super) type Again = [(u64, u64)];
+/// What came again, or before its turn, in order: (behind how many bytes, how many), see [`crate::message::Again`].
+pub(super) type Again = [(u64, i64)];
 
 /// Places are bytes from the beginning; numbers are those of transfers.
 #[derive(Default)]
@@ -24,11 +24,15 @@ impl Stream {
     pub(super) fn new(from: Option<Seen<'_>>, to: Option<Seen<'_>>, again: &Again) -> Self {
         let sends = from.map_or_else(Vec::new, |(calls, end)| moved(calls, end, true));
         let takes = to.map_or_else(Vec::new, |(calls, end)| moved(calls, end, false));
-        let (mut sum, mut come) = (0, 0);
+        let (mut sum, mut come, mut again) = (0u64, 0u64, again.iter().peekable());
         let arrived = to.map_or(&[][..], |(_, end)| end.arrivals.as_slice()).iter().map(|(at, bytes)| {
-            let twice = again.iter().find(|(behind, twice)| *behind == come && twice <= bytes);
             come += bytes;
-            sum += bytes - twice.map_or(0, |(_, twice)| *twice);
+            // The kernel joins segments that wait for it.
+            let mut held = 0i64;
+            while let Some((_, more)) = again.next_if(|(behind, _)| *behind < come) {
+                held = held.saturating_add(*more);
+            }
+            sum = sum.max(sum.saturating_add(*bytes).saturating_add_signed(held.saturating_neg()));
             (sum, *at)
         });
         let mut arrivals: Vec<(u64, u64)> = arrived.collect();

@@ -236,9 +236,11 @@ pub(super) fn ends(calls: &Calls) -> Vec<End> {
 }
 
 /// What came again from the first end to the second, as any of the readers saw it.
-fn again(read: &[&Messages], (from, to): (u64, u64)) -> Vec<(u64, u64)> {
+fn again(read: &[&Messages], (from, to): (u64, u64)) -> Vec<(u64, i64)> {
     let own = read.iter().flat_map(|m| &m.again).filter(|a| (a.from, a.to) == (from, to));
-    own.map(|a| (a.at, a.bytes)).collect()
+    let mut found: Vec<(u64, i64)> = own.map(|a| (a.at, a.bytes)).collect();
+    found.sort_unstable();
+    found
 }
 
 /// What the messages between two machines say of the second one's clock, by both connections' ends whose beginning was

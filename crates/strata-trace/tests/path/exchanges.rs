@@ -105,6 +105,12 @@ fn headers_say_which_reply_belongs_to_which_question() {
     assert_eq!((found.groups.len(), found.missing.inconsistent), (0, 2));
     // Unless the wire said which it was.
     let again = vec![Again { from: 100, to: 200, at: 56, bytes: 28 }];
+    let found =
+        fall_with(&Messages { again, ..tags(false) }, CLIENT, events.clone(), marks.clone(), &targets()[..1]);
+    assert_eq!((found.groups[0].total.count, found.missing.inconsistent), (2, 0));
+    // Two of them wait for their turn and are one then.
+    *marks.last_mut().unwrap() = Mark { m: 56, ..arrival(230, 2) };
+    let again = [56, 84].map(|at| Again { from: 100, to: 200, at, bytes: 28 }).to_vec();
     let found = fall_with(&Messages { again, ..tags(false) }, CLIENT, events, marks, &targets()[..1]);
     assert_eq!((found.groups[0].total.count, found.missing.inconsistent), (2, 0));
 }
