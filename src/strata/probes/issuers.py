@@ -19,11 +19,9 @@ from dataclasses import dataclass, field
 
 from strata.host.cgroups import groups
 from strata.host.proc import Sys
-from strata.model.watch import Issuer, ThreadTime
+from strata.model.watch import ISSUERS_MOST, Issuer, ThreadTime
 from strata.probes.processes import TICK_S, fields_of, names_in
 
-MOST = 12
-"""Issuers that are told, and processes whose threads are looked at."""
 THREADS_MOST = 24
 LOOK_S = 0.05
 _ALL_S, FAMILY_S = 1.0, 0.5
@@ -59,6 +57,14 @@ class _Seen:
         self.states = dict.fromkeys(self.states, 0)
 
 
+@dataclass
+class _Periods:
+    """Periods of a quota, and those in which it was used up: when they were first read, and last."""
+
+    first: tuple[float, float]
+    last: tuple[float, float]
+
+
 class Issuers:
     """One recording; looks in a thread of its own between `start` and `stop`. ``root``: the command, once it runs."""
 
@@ -71,11 +77,10 @@ class Issuers:
         self._thread: threading.Thread | None = None
         self._began = self._ended = 0.0
         self._own = os.getpid()
-        self._quota: dict[str, tuple[float, float]] = {}
+        self._quotas: dict[int, dict[str, _Periods]] = {}
         self._root: int | None = None
         self._groups: dict[int, str] = {}
         self._family: set[int] = set()
-        self._known_dead: set[int] = set()
 
     def start(self) -> Issuers:
         """The first look."""
@@ -100,13 +105,26 @@ class Issuers:
         """Who issued most since the last call, first; for who goes on without an end."""
         with self._looking:
             self._look_at_all()
+            # Also of who does nothing now: what comes is counted from here on.
+            for pid in self._quotas:
+                self._look_at_group(pid)
             self._ended = time.monotonic()
             found = [self._told(pid, one) for pid, one in self._seen.items()]
-            self._seen = {pid: one for pid, one in self._seen.items() if self._sys.exists(f"/proc/{pid}")}
+            self._forget_the_gone()
             for one in self._seen.values():
                 one.begin_again()
+            for quotas in self._quotas.values():
+                for quota in quotas.values():
+                    quota.first = quota.last
             self._began = self._ended
         return most(i for i in found if _moves(i) or i.watched)
+
+    def _forget_the_gone(self) -> None:
+        """Their numbers come again, and a watching that goes on sees processes without an end."""
+        self._seen = {pid: one for pid, one in self._seen.items() if self._sys.exists(f"/proc/{pid}")}
+        self._groups = {pid: group for pid, group in self._groups.items() if pid in self._seen}
+        self._quotas = {pid: quotas for pid, quotas in self._quotas.items() if pid in self._seen}
+        self._sys.missed.clear()
 
     def _go(self) -> None:
         begun = time.monotonic()
@@ -162,6 +180,8 @@ class Issuers:
             # Who came since the first look is counted from its birth.
             first = dict.fromkeys(now, 0.0) if self._thread is not None else now
             seen = self._seen[pid] = _Seen(name, int(fields[19]), first, now)
+            self._groups.pop(pid, None)
+            self._quotas.pop(pid, None)
         seen.last = now
         if pid in self._family or _active(seen):
             self._look_at_group(pid)
@@ -181,10 +201,8 @@ class Issuers:
             return
         pairs = dict(line.split(" ", 1) for line in self._sys.lines(f"{directory}/cpu.stat") if " " in line)
         if "nr_periods" in pairs and "nr_throttled" in pairs:
-            key = f"{pid}:{directory}"
             told = float(pairs["nr_periods"]), float(pairs["nr_throttled"])
-            self._quota.setdefault(f"first:{key}", told)
-            self._quota[f"last:{key}"] = told
+            self._quotas.setdefault(pid, {}).setdefault(directory, _Periods(told, told)).last = told
 
     def _look_at_threads(self) -> None:
         """State and wait channel of the threads that are at work, of those processes that move data."""
@@ -192,7 +210,7 @@ class Issuers:
             self._look_at(self._root)
         chosen = [pid for pid, one in self._seen.items() if pid in self._family or _active(one)]
         room = THREADS_MOST
-        for pid in chosen[: 2 * MOST]:
+        for pid in chosen[: 2 * ISSUERS_MOST]:
             room -= self._look_at_process(pid, room)
             if room <= 0:
                 return
@@ -253,18 +271,17 @@ class Issuers:
         )
 
     def _throttled(self, pid: int) -> float | None:
-        shares = []
-        for key, (periods, held) in self._quota.items():
-            if key.startswith(f"last:{pid}:"):
-                before = self._quota[f"first:{key.removeprefix('last:')}"]
-                if periods > before[0]:
-                    shares.append((held - before[1]) / (periods - before[0]))
+        shares = [
+            max(0.0, quota.last[1] - quota.first[1]) / (quota.last[0] - quota.first[0])
+            for quota in self._quotas.get(pid, {}).values()
+            if quota.last[0] > quota.first[0]
+        ]
         return max(shares, default=None)
 
 
 def most(found: Iterable[Issuer]) -> tuple[Issuer, ...]:
     """The command first (a client in user space moves nothing that the kernel calls storage), then who moved most."""
-    return tuple(sorted(found, key=lambda i: (not i.watched, -_bytes(i), -i.asked_bytes, -i.cores))[:MOST])
+    return tuple(sorted(found, key=lambda i: (not i.watched, -_bytes(i), -i.asked_bytes, -i.cores))[:ISSUERS_MOST])
 
 
 def _active(one: _Seen) -> bool:

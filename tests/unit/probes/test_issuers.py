@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from tests.unit.kernel_tree import Tree
 
 from strata.probes.issuers import Issuers, _kind, group_of, process_of_thread
 
@@ -76,3 +79,61 @@ def test_who_has_gone_is_told_by_its_own_number() -> None:
     child = subprocess.Popen(["true"])
     child.wait()
     assert process_of_thread(child.pid) == (child.pid, False)
+
+
+GROUP = "/system.slice/docker-a.scope"
+
+
+def _process(
+    tree: Tree, written: int, periods: tuple[int, int], pid: int = 100, start: int = 5, group: str = GROUP
+) -> None:
+    """Process 100 and its group, as the kernel has them once so much was written and in so many periods throttled."""
+    tree.file(f"/proc/{pid}/stat", f"{pid} (app) S 1 {' '.join(['0'] * 17)} {start} 0 0")
+    tree.file(f"/proc/{pid}/io", f"rchar: 0\nwchar: {written}\nsyscr: 0\nsyscw: 1\nread_bytes: 0\nwrite_bytes: {written}")
+    tree.file(f"/proc/{pid}/cgroup", f"0::{group}")
+    tree.mounts("30 1 0:26 / /cg rw - cgroup2 cgroup2 rw")
+    tree.file(f"/cg{group}/cpu.stat", f"nr_periods {periods[0]}\nnr_throttled {periods[1]}")
+
+
+def test_a_quota_that_was_used_up_once_is_told_in_that_slice_alone(tmp_path: Path) -> None:
+    """A watching goes on for days: what a container was refused in its first minute limits nothing an hour later."""
+    tree = Tree(tmp_path)
+    _process(tree, 0, (0, 0))
+    looked = Issuers(tree.sys, look_s=60.0).start()
+    try:
+        told = []
+        for written, periods in ((1, (100, 90)), (2, (200, 180)), (3, (300, 180)), (4, (400, 190))):
+            _process(tree, written * 10**6, periods)
+            (one,) = looked.take()
+            told.append(one.throttled)
+        # Idle for a slice, in which its group is held back for something else.
+        _process(tree, 4 * 10**6, (500, 290))
+        assert looked.take() == ()
+        _process(tree, 5 * 10**6, (600, 290))
+        (one,) = looked.take()
+        told.append(one.throttled)
+    finally:
+        looked.stop()
+    # Before it was active nobody read its quota.
+    assert told == [None, 0.9, 0.0, 0.1, 0.0]
+
+
+def test_a_number_that_was_given_out_again_has_its_own_group_and_nothing_is_kept_of_the_gone(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    looked = Issuers(tree.sys, look_s=60.0).start()
+    try:
+        _process(tree, 10**6, (100, 90))
+        (one,) = looked.take()
+        assert (one.group, one.kind) == (GROUP, "container")
+        _process(tree, 10**6, (7, 0), start=6, group="/backup.service")
+        (one,) = looked.take()
+        assert (one.group, one.kind, one.throttled) == ("/backup.service", "process", None)
+        for pid in range(101, 111):
+            _process(tree, 10**6, (1, 1), pid)
+        assert len(looked.take()) == 10
+        for pid in range(100, 111):
+            shutil.rmtree(tmp_path / "proc" / str(pid))
+        looked.take()
+        assert (looked._seen, looked._groups, looked._quotas) == ({}, {}, {})
+    finally:
+        looked.stop()
