@@ -10,9 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from tests.unit.kernel_tree import Tree
-
 from strata.probes.issuers import Issuers, _kind, group_of, process_of_thread
+from tests.unit.kernel_tree import Tree
 
 WRITER = """
 import os, sys, time
@@ -89,7 +88,9 @@ def _process(
 ) -> None:
     """Process 100 and its group, as the kernel has them once so much was written and in so many periods throttled."""
     tree.file(f"/proc/{pid}/stat", f"{pid} (app) S 1 {' '.join(['0'] * 17)} {start} 0 0")
-    tree.file(f"/proc/{pid}/io", f"rchar: 0\nwchar: {written}\nsyscr: 0\nsyscw: 1\nread_bytes: 0\nwrite_bytes: {written}")
+    tree.file(
+        f"/proc/{pid}/io", f"rchar: 0\nwchar: {written}\nsyscr: 0\nsyscw: 1\nread_bytes: 0\nwrite_bytes: {written}"
+    )
     tree.file(f"/proc/{pid}/cgroup", f"0::{group}")
     tree.mounts("30 1 0:26 / /cg rw - cgroup2 cgroup2 rw")
     tree.file(f"/cg{group}/cpu.stat", f"nr_periods {periods[0]}\nnr_throttled {periods[1]}")
