@@ -105,12 +105,9 @@ class Issuers:
         """Who issued most since the last call, first; for who goes on without an end."""
         with self._looking:
             self._look_at_all()
-            # Also of who does nothing now: what comes is counted from here on.
-            for pid in self._quotas:
-                self._look_at_group(pid)
             self._ended = time.monotonic()
             found = [self._told(pid, one) for pid, one in self._seen.items()]
-            self._forget_the_gone()
+            self._forget()
             for one in self._seen.values():
                 one.begin_again()
             for quotas in self._quotas.values():
@@ -119,11 +116,13 @@ class Issuers:
             self._began = self._ended
         return most(i for i in found if _moves(i) or i.watched)
 
-    def _forget_the_gone(self) -> None:
-        """Their numbers come again, and a watching that goes on sees processes without an end."""
+    def _forget(self) -> None:
+        """Who has gone: numbers come again, and a watching that goes on sees processes without an end. And the quotas
+        of who did nothing: they are not read then, so that the next slice would have the periods of this one.
+        """
         self._seen = {pid: one for pid, one in self._seen.items() if self._sys.exists(f"/proc/{pid}")}
         self._groups = {pid: group for pid, group in self._groups.items() if pid in self._seen}
-        self._quotas = {pid: quotas for pid, quotas in self._quotas.items() if pid in self._seen}
+        self._quotas = {pid: quotas for pid, quotas in self._quotas.items() if self._followed(pid)}
         self._sys.missed.clear()
 
     def _go(self) -> None:
@@ -183,8 +182,12 @@ class Issuers:
             self._groups.pop(pid, None)
             self._quotas.pop(pid, None)
         seen.last = now
-        if pid in self._family or _active(seen):
+        if self._followed(pid):
             self._look_at_group(pid)
+
+    def _followed(self, pid: int) -> bool:
+        one = self._seen.get(pid)
+        return one is not None and (pid in self._family or _active(one))
 
     def _note_family(self, pid: int, parent: int) -> None:
         if self._root is not None and (pid == self._root or parent in self._family or parent == self._root):
@@ -208,7 +211,7 @@ class Issuers:
         """State and wait channel of the threads that are at work, of those processes that move data."""
         if self._root is not None and self._root not in self._seen:
             self._look_at(self._root)
-        chosen = [pid for pid, one in self._seen.items() if pid in self._family or _active(one)]
+        chosen = [pid for pid in self._seen if self._followed(pid)]
         room = THREADS_MOST
         for pid in chosen[: 2 * ISSUERS_MOST]:
             room -= self._look_at_process(pid, room)
