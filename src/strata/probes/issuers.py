@@ -50,9 +50,12 @@ class _Seen:
     looks: int = 0
     threads: int = 0
     busiest: dict[int, int] = field(default_factory=dict)
+    moved_before: bool = False
+    """Before it was counted anew: a watching that goes on looks at all processes only then."""
 
     def begin_again(self) -> None:
         """What comes is counted from here on."""
+        self.moved_before = _active(self)
         self.first, self.looks, self.threads = self.last, 0, 0
         self.states = dict.fromkeys(self.states, 0)
 
@@ -118,7 +121,8 @@ class Issuers:
 
     def _forget(self) -> None:
         """Who has gone: numbers come again, and a watching that goes on sees processes without an end. And the quotas
-        of who did nothing: they are not read then, so that the next slice would have the periods of this one.
+        of who did nothing for long: they are not read then, so that a later slice would have the periods of earlier
+        ones.
         """
         self._seen = {pid: one for pid, one in self._seen.items() if self._sys.exists(f"/proc/{pid}")}
         self._groups = {pid: group for pid, group in self._groups.items() if pid in self._seen}
@@ -187,7 +191,7 @@ class Issuers:
 
     def _followed(self, pid: int) -> bool:
         one = self._seen.get(pid)
-        return one is not None and (pid in self._family or _active(one))
+        return one is not None and (pid in self._family or one.moved_before or _active(one))
 
     def _note_family(self, pid: int, parent: int) -> None:
         if self._root is not None and (pid == self._root or parent in self._family or parent == self._root):

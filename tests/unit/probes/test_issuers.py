@@ -42,6 +42,22 @@ def test_a_command_is_told_with_what_it_moves_and_where_it_waits(tmp_path: Path)
     assert told.running + told.storage + told.sleeping + told.other == told.looks
 
 
+def test_a_watching_that_goes_on_sees_where_threads_wait_in_each_slice_but_the_first(tmp_path: Path) -> None:
+    """It looks at all processes once a slice, and at the threads of those that moved data in the one before."""
+    looked = Issuers(look_s=0.02, all_s=3600.0).start()
+    child = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path / "out")])
+    try:
+        told = []
+        for _ in range(3):
+            time.sleep(0.7)
+            told.append(next(i for i in looked.take() if i.pid == child.pid))
+    finally:
+        looked.stop()
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    assert all(one.threads is not None and one.threads.looks > 5 for one in told[1:]), told
+
+
 def test_this_process_is_not_its_own_issuer() -> None:
     assert os.getpid() not in {i.pid for i in Issuers().start().stop()}
 
@@ -107,16 +123,20 @@ def test_a_quota_that_was_used_up_once_is_told_in_that_slice_alone(tmp_path: Pat
             _process(tree, written * 10**6, periods)
             (one,) = looked.take()
             told.append(one.throttled)
-        # Idle for a slice, in which its group is held back for something else.
-        _process(tree, 4 * 10**6, (500, 290))
-        assert looked.take() == ()
-        _process(tree, 5 * 10**6, (600, 290))
-        (one,) = looked.take()
-        told.append(one.throttled)
+        for idle in (1, 3):
+            # It does nothing for some slices, in which its group is held back for something else.
+            for _ in range(idle):
+                periods = periods[0] + 100, periods[1] + 100
+                _process(tree, written * 10**6, periods)
+                assert looked.take() == ()
+            written, periods = written + 1, (periods[0] + 100, periods[1])
+            _process(tree, written * 10**6, periods)
+            (one,) = looked.take()
+            told.append(one.throttled)
     finally:
         looked.stop()
-    # While it does nothing nobody reads its quota, so of the slice in which it begins none is known.
-    assert told == [None, 0.9, 0.0, 0.1, None]
+    # Of who does nothing for long nobody reads the quota: of the slice in which it begins none is known.
+    assert told == [None, 0.9, 0.0, 0.1, 0.0, None]
 
 
 def test_a_number_that_was_given_out_again_has_its_own_group_and_nothing_is_kept_of_the_gone(tmp_path: Path) -> None:
