@@ -50,12 +50,12 @@ class _Seen:
     looks: int = 0
     threads: int = 0
     busiest: dict[int, int] = field(default_factory=dict)
-    moved_before: bool = False
-    """Before it was counted anew: a watching that goes on looks at all processes only then."""
+    moved_before: float = 0.0
+    """Bytes, until it was counted anew: a watching that goes on looks at all processes only then."""
 
     def begin_again(self) -> None:
         """What comes is counted from here on."""
-        self.moved_before = _active(self)
+        self.moved_before = _moved(self)
         self.first, self.looks, self.threads = self.last, 0, 0
         self.states = dict.fromkeys(self.states, 0)
 
@@ -191,7 +191,7 @@ class Issuers:
 
     def _followed(self, pid: int) -> bool:
         one = self._seen.get(pid)
-        return one is not None and (pid in self._family or one.moved_before or _active(one))
+        return one is not None and (pid in self._family or max(one.moved_before, _moved(one)) >= _LEAST_BYTES)
 
     def _note_family(self, pid: int, parent: int) -> None:
         if self._root is not None and (pid == self._root or parent in self._family or parent == self._root):
@@ -215,7 +215,11 @@ class Issuers:
         """State and wait channel of the threads that are at work, of those processes that move data."""
         if self._root is not None and self._root not in self._seen:
             self._look_at(self._root)
-        chosen = [pid for pid in self._seen if self._followed(pid)]
+        # The command first, then who moves most: there is not room for all on a busy host.
+        chosen = sorted(
+            (pid for pid in self._seen if self._followed(pid)),
+            key=lambda pid: (pid not in self._family, -max(self._seen[pid].moved_before, _moved(self._seen[pid]))),
+        )
         room = THREADS_MOST
         for pid in chosen[: 2 * ISSUERS_MOST]:
             room -= self._look_at_process(pid, room)
@@ -291,9 +295,8 @@ def most(found: Iterable[Issuer]) -> tuple[Issuer, ...]:
     return tuple(sorted(found, key=lambda i: (not i.watched, -_bytes(i), -i.asked_bytes, -i.cores))[:ISSUERS_MOST])
 
 
-def _active(one: _Seen) -> bool:
-    moved = sum(one.last.get(n, 0.0) - one.first.get(n, 0.0) for n in ("read_bytes", "write_bytes"))
-    return moved >= _LEAST_BYTES
+def _moved(one: _Seen) -> float:
+    return sum(one.last.get(n, 0.0) - one.first.get(n, 0.0) for n in ("read_bytes", "write_bytes"))
 
 
 def _bytes(one: Issuer) -> float:

@@ -139,6 +139,23 @@ def test_a_quota_that_was_used_up_once_is_told_in_that_slice_alone(tmp_path: Pat
     assert told == [None, 0.9, 0.0, 0.1, 0.0, None]
 
 
+def test_on_a_busy_host_the_threads_of_the_command_and_of_who_moves_most_are_looked_at(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    looked = Issuers(tree.sys, look_s=60.0).start()
+    try:
+        for pid in range(100, 140):
+            # The last one moves most, and the first one least; 103 is the command.
+            _process(tree, 10**6 * (pid - 99), (0, 0), pid)
+            tree.file(f"/proc/{pid}/task/{pid}/stat", f"{pid} (app) D 1 {' '.join(['0'] * 19)}")
+        looked.command(103)
+        looked.take()
+        looked._look_at_threads()
+        chosen = {pid for pid, one in looked._seen.items() if one.looks}
+    finally:
+        looked.stop()
+    assert 103 in chosen and 8 < len(chosen) <= 13 and chosen - {103} == set(range(141 - len(chosen), 140)), chosen
+
+
 def test_a_number_that_was_given_out_again_has_its_own_group_and_nothing_is_kept_of_the_gone(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     looked = Issuers(tree.sys, look_s=60.0).start()
