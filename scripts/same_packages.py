@@ -29,8 +29,12 @@ def main(argv: list[str]) -> int:
         print(f"error: {dist / 'SHA256SUMS'} is what is compared; make packages writes it", file=sys.stderr)
         return 2
     if argv:
+        if not Path(argv[0]).is_file():
+            print(f"error: {argv[0]} is not there\nhint: name the SHA256SUMS of the other build", file=sys.stderr)
+            return 2
         return told(dist, Path(argv[0]).parent)
     folder = Path(tempfile.mkdtemp(prefix="strata-same-"))
+    print(f"building in {folder}; it stays there where something differs or fails", file=sys.stderr)
     subprocess.check_call(["git", "clone", "--quiet", str(ROOT), str(folder / "elsewhere")])
     words = ("--only", COMPARED, "--build", folder / "b", "--out", folder / "o")
     # What the first build compiled would be taken as it is.
@@ -46,6 +50,9 @@ def main(argv: list[str]) -> int:
 def told(dist: Path, other: Path) -> int:
     """Says what differs, and how it is looked into."""
     first, second = sums(dist), sums(other)
+    if not (compared := [name for name in first if not name.endswith(IMAGE)]):
+        print(f"error: {dist} has nothing to compare\nhint: make packages builds wheels, deb and rpm", file=sys.stderr)
+        return 2
     differ = differences(first, second)
     for name in differ:
         print(f"error: {name}: {first.get(name, 'not there')} in {dist}, {second.get(name, 'not there')} in {other}",
@@ -54,7 +61,7 @@ def told(dist: Path, other: Path) -> int:
         print(f"hint: both must be of one commit; then: diffoscope {dist / differ[0]} {other / differ[0]}",
               file=sys.stderr)  # fmt: skip
         return 1
-    print(f"the same bytes twice: {', '.join(name for name in first if not name.endswith(IMAGE))}")
+    print(f"the same bytes twice: {', '.join(compared)}")
     return 0
 
 

@@ -233,7 +233,7 @@ def main() -> int:
             print(f"{failed[-1]}: failed", file=sys.stderr, flush=True)
             continue
         rows.append(reading)
-        print(f"{hosts}: {reading}", file=sys.stderr, flush=True)
+        print(f"{hosts} hosts with {each} clients each: {reading}", file=sys.stderr, flush=True)
     print(
         f"\n{len(os.sched_getaffinity(0))} CPUs, load average {os.getloadavg()[0]:.1f}, "
         f"{'file' if given.file else 'null'}\n"

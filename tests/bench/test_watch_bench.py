@@ -97,12 +97,31 @@ def test_what_programs_say_of_their_rate_is_read() -> None:
     assert loads.said(LOADS["bench"], bench, 13) == (2000.0, 0.0)
     # Interrupted before its first end: less than that.
     assert loads.said(LOADS["bench"], "Sending 4000 read requests\n", 8) == (500.0, 0.0)
+    # Before a limit is put in that is no rate: it would make the limit look larger.
+    assert loads.measured(LOADS["bench"], bench) and not loads.measured(LOADS["bench"], "Sending 4000 read requests\n")
     dd = (
         "1+0 records out\n66060288 bytes (66 MB) copied, 1.2 s, 55 MB/s\n39100416 bytes (39 MB) copied, 0.8 s, 4 MB/s\n"
     )
     assert loads.said(LOADS["copy"], dd, 13) == (pytest.approx((66060288 + 39100416) / 2.0), 0.0)
     tps = "number of clients: 8\nlatency average = 5.2 ms\ntps = 123.456 (without initial connection time)\n"
     assert loads.said(LOADS["database"], tps, 13) == (123.456, 0.0)
+
+
+def test_what_is_begun_again_writes_numbers_as_they_are_read(tmp_path: Path) -> None:
+    again = Path(loads.__file__).with_name("again.py")
+    words = [sys.executable, "-I", str(again), "0.5", str(tmp_path / "out"), "printenv", "LC_ALL"]
+    assert subprocess.run(words, env=os.environ | {"LC_ALL": "de_DE.UTF-8"}, timeout=60, check=False).returncode == 0
+    assert set((tmp_path / "out").read_text().split()) == {"C"}
+
+
+def test_the_folder_of_another_trials_database_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres, "SOCKET", str(tmp_path / "socket"))
+    monkeypatch.setattr(postgres, "NOBODY", os.getuid())
+    (tmp_path / "socket").mkdir()
+    (tmp_path / "socket" / "theirs").touch()
+    with pytest.raises(FileExistsError), postgres.running(tmp_path):
+        pytest.fail("two databases answer at one address")
+    assert [p.name for p in tmp_path.rglob("*")] == ["socket", "theirs"], "what was made is gone, and nothing else"
 
 
 @pytest.mark.peer

@@ -317,6 +317,33 @@ def test_a_measurement_that_lost_a_client_is_kept_with_its_error_and_compared_wi
         assert store.load_run(lost.id).status is RunStatus.DONE and list_one(store.cells(lost.id)).error is None
 
 
+def test_several_targets_that_lost_a_client_are_not_said_to_be_resumable_also_when_they_are_stopped(
+    tmp_path: Path,
+) -> None:
+    few = NAMES[:2]
+    with cluster(tmp_path, few) as running:
+        one, other = (f"file:{tmp_path / name}" for name in ("one", "other"))
+        words = (one, "--target", other, "--size", "8m", "--rw", "randread", "--runtime", "20s", "--clients", 2)
+        first = begun(*words, "--nodes", running.address)
+        try:
+            time.sleep(5.0)
+            running.nodes["n1"].kill()
+            # It is lost once nothing has been heard of it for a while.
+            time.sleep(BOUND_S - 2)
+            first.send_signal(signal.SIGINT)
+            _, err = first.communicate(timeout=60)
+        finally:
+            first.kill()
+        ended(running.nodes.pop("n1"))
+        assert first.returncode == 130 and "1 of 2 clients were lost" in err, err
+        assert "--resume" not in err, err
+        with opened(None) as store:
+            lost = list_one(store.list_runs(9))
+        assert lost.status is RunStatus.FAILED and lost.id in err
+        refused = strata("measure", "--resume", "--progress", "none")
+        assert refused.returncode == 2 and "no unfinished run" in refused.stderr
+
+
 def runs() -> list[str]:
     """Ids of the store."""
     store = Path(os.environ["XDG_STATE_HOME"]) / "strata" / "strata.db"

@@ -153,6 +153,11 @@ def test_other_bytes_of_one_commit_are_named_and_fail(
         other.write_text("".join(changed))
         assert same_packages.main([str(other)]) == 1
         assert f"error: {said} {tmp_path / 'dist'}" in (told := capsys.readouterr().err) and told.count("error: ") == 1
+    assert same_packages.main([str(tmp_path / "none" / "SHA256SUMS")]) == 2
+    assert "is not there" in capsys.readouterr().err
+    # Of an image alone nothing is compared, so nothing is the same.
+    (tmp_path / "dist" / "SHA256SUMS").write_text("ef56  strata.oci.tar\n")
+    assert same_packages.main([str(other)]) == 2 and "nothing to compare" in capsys.readouterr().err
     (tmp_path / "dist" / "SHA256SUMS").unlink()
     assert same_packages.main([str(other)]) == 2 and "make packages writes it" in capsys.readouterr().err
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,3 +93,28 @@ def test_a_ring_says_what_it_is_of_and_what_is_planted_says_nothing(tmp_path: Pa
     (tmp_path / "ring" / "about").unlink()
     (tmp_path / "ring" / "about").symlink_to("/etc/hostname")
     assert ring.subject is None
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from strata.errors import RunFailed
+from strata.host.ring import Ring
+
+ring = Ring(Path(sys.argv[1]))
+ring.append(1, "a" * 500)
+_, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (700, hard))  # the kernel writes a part of the next line, as on a full disk
+try:
+    ring.append(2, "b" * 500)
+except RunFailed as e:
+    print(e.headline)
+resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+ring.append(3, "c" * 500)
+"""
+
+
+def test_a_line_for_which_there_was_no_room_is_an_error_and_costs_no_other(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path / "r")], capture_output=True, text=True, check=True)
+    assert "cannot keep what was watched" in done.stdout and "No space left" in done.stdout
+    assert [at for at, _ in Ring(tmp_path / "r").lines(0, 9)] == [1, 3]

@@ -11,8 +11,10 @@ import pytest
 from serving import FIRST, SECOND, STOPPED, WATCHED, fill, keep_slices
 
 from strata.errors import UsageError
+from strata.model.live import LiveHead, LiveRun
+from strata.model.progress import Phase, Progress
 from strata.serve import remembered, runs, watch
-from strata.serve.feeds import Feeds
+from strata.serve.feeds import FEEDS_MOST, Feeds
 from strata.serve.remembered import RememberedPages
 from strata.serve.runs import RunPages
 from strata.store import open_store
@@ -112,3 +114,11 @@ def test_a_look_back_leads_to_the_time_before_and_after_it(tmp_path: Path, monke
     shown, found = back.html(""), json.loads(back.json())
     assert found["from_unix_ns"] < json.loads(now.json())["from_unix_ns"] < found["to_unix_ns"]
     assert ">Later</a>" in shown and ">Now</a>" in shown and ">Earlier</a>" in shown
+
+
+def test_pages_of_runs_that_nobody_saw_end_are_kept_within_a_bound(store: str) -> None:
+    feeds = Feeds(store)
+    for number in range(FEEDS_MOST + 5):
+        head = LiveHead(run=f"20260301-{number:06d}-aaaa", stack="s", began_unix_ns=1, pid=1)
+        feeds.parts(LiveRun(head=head, now=Progress(phase=Phase.MEASURE), last=1))
+    assert len(feeds._parts) == FEEDS_MOST and list(feeds._parts)[-1] == head.run

@@ -28,12 +28,13 @@ Figures = tuple[float, float]
 @dataclass(frozen=True)
 class Generator:
     """``words``: (words of the load, one at a time, endpoint, seconds, output) as the whole command. ``said``: of what
-    is in the output, and how long it ran.
+    is in the output, and how long it ran. ``measured``: whether that is a rate, and not only what it is less than.
     """
 
     words: Callable[[Sequence[str], bool, str, float, str], list[str]]
     said: Callable[[str, float], Figures]
     setups: tuple[str, ...]
+    measured: Callable[[str], bool] = lambda _: True
 
 
 def _fio(load: Sequence[str], one_at_a_time: bool, endpoint: str, seconds: float, output: str) -> list[str]:
@@ -112,7 +113,7 @@ def _uri(endpoint: str) -> str:
 
 GENERATORS: Mapping[str, Generator] = {
     "fio": Generator(_fio, _of_fio, (*FILES, "block-nbd")),
-    "qemu-img": Generator(_qemu_img, _of_qemu_img, (*FILES, "block-nbd")),
+    "qemu-img": Generator(_qemu_img, _of_qemu_img, (*FILES, "block-nbd"), lambda text: "Run completed" in text),
     "dd": Generator(_dd, _of_dd, FILES),
     "pgbench": Generator(_pgbench, _of_pgbench, ("local-ext4",)),
 }

@@ -121,3 +121,8 @@ def command(load: Load, endpoint: str, seconds: float, output: str) -> list[str]
 def said(load: Load, output: str, seconds: float) -> Figures:
     """What the command said of its rate."""
     return GENERATORS[load.by].said(output, seconds)
+
+
+def measured(load: Load, output: str) -> bool:
+    """Whether what it said is a rate, and not only what that is less than."""
+    return GENERATORS[load.by].measured(output)

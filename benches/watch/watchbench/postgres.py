@@ -33,9 +33,12 @@ def running(folder: Path) -> Iterator[None]:
     data, socket = folder / "pg", Path(SOCKET)
     as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     server: subprocess.Popen[bytes] | None = None
+    mine: list[Path] = []
     try:
         for made in (data, socket):
+            # Where something is already, it is another trial's, and stays.
             made.mkdir(mode=0o700)
+            mine.append(made)
             os.chown(made, NOBODY, NOBODY)
         words = ["initdb", "-D", str(data), "-U", "strata", "--auth=trust", "--locale=C", "--wal-segsize=1"]
         _done([*as_nobody, _program("initdb"), *words[1:], "--no-sync"])
@@ -52,8 +55,8 @@ def running(folder: Path) -> Iterator[None]:
         if server is not None:
             server.send_signal(signal.SIGQUIT)  # at once: nothing of it is kept
             server.wait()
-        shutil.rmtree(data, ignore_errors=True)
-        shutil.rmtree(socket, ignore_errors=True)
+        for made in mine:
+            shutil.rmtree(made, ignore_errors=True)
 
 
 def _program(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from strata import units
 from strata.app.compare import environments
 from strata.app.demos import demo_of
+from strata.app.going_on import next_step
 from strata.app.kept import opened
 from strata.errors import InconclusiveError, UsageError
 from strata.host.clock import now_unix_ns
@@ -248,8 +249,10 @@ def _chosen(
     else:
         ids = [h.id for h in _newest(store, last or 1, stack, but, since)]
     loaded = [store.load_run(i) for i in dict.fromkeys(ids)]
-    if unfinished := [r.id for r in loaded if r.status is not RunStatus.DONE]:
-        raise InconclusiveError("cannot use", ", ".join(unfinished), "not finished", "strata measure --resume RUN")
+    if unfinished := [r for r in loaded if r.status is not RunStatus.DONE]:
+        raise InconclusiveError(
+            "cannot use", ", ".join(r.id for r in unfinished), "not finished", next_step(unfinished[0])
+        )
     return sorted(loaded, key=lambda r: r.created_unix_ns)
 
 

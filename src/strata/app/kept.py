@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from strata import units
 from strata.app.demos import DEMO_PREFIX
+from strata.app.going_on import next_step
 from strata.errors import InconclusiveError, UsageError
 from strata.host import shipped
 from strata.host.runlock import held
@@ -60,9 +61,7 @@ def load_report(run_id: str | None, store_url: str | None, *, cells: bool = True
             raise UsageError("the store has no runs", "", "", "measure one: strata diagnose PATH")
         outcome = store.outcome(run.id)
         if outcome is None:
-            raise InconclusiveError(
-                "run", run.id, f"it is {run.status.value} and has no verdict", f"strata measure --resume {run.id}"
-            )
+            raise InconclusiveError("run", run.id, f"it is {run.status.value} and has no verdict", next_step(run))
         return report_of(store.cells(run.id) if cells else (), run, *outcome)
 
 

@@ -205,7 +205,7 @@ def measure_endpoint(
         generator,
         label=label,
         created_unix_ns=created,
-        status=_status(trouble, stopped=stop.signal is not None or (goes_on and bool(result.lost))),
+        status=_status(trouble, stopped=goes_on if result.lost else stop.signal is not None),
         mark=mark if runner.run is not None or result.lost else None,
         generator=ceiling,
         preconditions=() if done is None else (done,),

@@ -13,12 +13,11 @@ from strata.app.kept import opened
 from strata.app.measure import OneResult, measure_endpoint
 from strata.app.place import another_file
 from strata.app.runner import Emit, Runner, check_nodes, check_resumable
-from strata.app.stacks import stack_of
 from strata.engine import Engine, Timing, engine_for
 from strata.errors import ClientsLost, SafetyRefusal, StoreError, StrataError, UsageError
 from strata.host.mark import read_mark
 from strata.host.runlock import held
-from strata.model.endpoint import Endpoint, EndpointKind
+from strata.model.endpoint import EndpointKind
 from strata.model.plan import HEAD
 from strata.model.run import Run, RunStatus
 from strata.run.judge import cut_short
@@ -62,13 +61,6 @@ def begun(runner: Runner, run: Run, store: str | None, *, anew: bool) -> Iterato
             runner.keep(status=status, message=next((c.error for c in done if c.error), None))
 
 
-def of_one_endpoint(run: Run) -> bool:
-    """Whether `resume_endpoint` can go on with it."""
-    plan = run.plan
-    alone = run.data is None and plan.matrix is None and plan.scale is None and len(plan.steps) == 1
-    return alone and plan.stack == stack_of([Endpoint.parse(plan.stack.layers[0].endpoint)])
-
-
 def resume_endpoint(
     run: Run, emit: Emit, *, engine: Engine | None, store: str | None, destructive: str | None
 ) -> OneResult:
@@ -79,7 +71,9 @@ def resume_endpoint(
     """
     plan, (cell,) = run.plan, run.plan.cells
     if not _unfinished(run, store):
-        raise UsageError("cannot resume", run.id, "it has ended", f"strata report {run.id} shows it; measure it again")
+        with opened(store) as kept:
+            shows = "" if kept.outcome(run.id) is None else f"strata report {run.id} shows it; "
+        raise UsageError("cannot resume", run.id, "it has ended", f"{shows}measure it again")
     endpoint = plan.stack.layers[0].target
     engine = engine or engine_for(run.environment.engine["name"], [endpoint], plan.placement)
     check_resumable(run, engine.identity())

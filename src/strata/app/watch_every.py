@@ -8,7 +8,9 @@ import math
 import os
 import platform
 import re
+import shlex
 import time
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -23,12 +25,12 @@ from strata.app.watch import OpenWatch, opened
 from strata.app.where import diagnosis_of, local, place_of
 from strata.diagnose.watch.verdict import judge
 from strata.errors import UsageError
-from strata.host.ring import Ring
+from strata.host.ring import LINE_MOST, Ring
 from strata.host.xdg import state_dir, state_dir_if_there
 from strata.model.finding import evidence_of
 from strata.model.live import LiveLayer
 from strata.model.pages import WatchKept
-from strata.model.watch import LookBack, Observed, Slice, SliceIssuer, WatchEvent
+from strata.model.watch import LookBack, Observed, Slice, SliceIssuer, WatchedLayer, WatchEvent
 from strata.probes.issuers import Issuers
 from strata.units import NS_PER_S
 
@@ -113,10 +115,9 @@ def watch_on(
                 now = time.time_ns()
                 seen = _observed(watched, where, since, now, issuers)
                 since = now
-                newest = [*newest[1 - NEWEST :], _slice(seen, now, proof)]
-                last = newest[-1].model_copy(update={"events": _new(newest)})
-                ring.append(now, last.model_dump_json(exclude_none=True))
-                told(last)
+                newest = _with_next(newest, _slice(seen, now, proof))
+                ring.append(now, _line(newest[-1]))
+                told(newest[-1])
         finally:
             issuers.stop()
 
@@ -154,6 +155,38 @@ def _slice(seen: Observed, now: int, proof: str | None) -> Slice:
     )  # fmt: skip
 
 
+def _line(one: Slice) -> str:
+    """What the ring keeps of it. Of more places than a line has room for the first of each layer are kept (of cards,
+    devices and servers the busiest), and how many are not.
+    """
+    most, line = len(one.layers), one.model_dump_json(exclude_none=True)
+    while len(line.encode()) > LINE_MOST and most:
+        most //= 2
+        rows = _first_of_each(one.layers, most)
+        left = f"{len(one.layers) - len(rows)} more places were counted and are not kept"
+        less = one.model_copy(update={"layers": rows, "absent": (*one.absent, left)})
+        line = less.model_dump_json(exclude_none=True)
+    return line
+
+
+def _first_of_each(rows: tuple[WatchedLayer, ...], most: int) -> tuple[WatchedLayer, ...]:
+    """Of each layer its first rows, at most so many."""
+    seen = Counter[str]()
+    found = []
+    for row in rows:
+        seen[row.layer] += 1
+        if seen[row.layer] <= most:
+            found.append(row)
+    return tuple(found)
+
+
+def _with_next(newest: list[Slice], one: Slice) -> list[Slice]:
+    """The newest slices with one more, which has the changes that it shows and none before it did."""
+    newest = [*newest[1 - NEWEST :], one]
+    newest[-1] = one.model_copy(update={"events": _new(newest)})
+    return newest
+
+
 def _new(newest: list[Slice]) -> tuple[WatchEvent, ...]:
     """Changes whose new level has just become long enough to be one."""
     if len(newest) < 2 * SHORTEST:
@@ -163,13 +196,18 @@ def _new(newest: list[Slice]) -> tuple[WatchEvent, ...]:
     return tuple(e for e in level_changes(newest) if e.at_unix_ns >= at and (e.layer, e.what, e.metric) not in known)
 
 
+def keeps(where: str) -> str:
+    """The hint for a place of which nothing was kept."""
+    return f"strata watch {shlex.quote(where)} --every 10s keeps the last hours"
+
+
 def look_back(where: str, around: str, within_s: float = AROUND_S) -> LookBack:
     """What was kept from ``within_s`` before the time of day to as long after it. Raises `UsageError`."""
     ring = ring_of(where)
     span = ring.span
     if span is None:
         why = "nothing was kept for it"
-        raise UsageError("cannot look back at", where, why, f"strata watch {where} --every 10s keeps the last hours")
+        raise UsageError("cannot look back at", where, why, keeps(where))
     at = moment(around, span[1])
     half = round(within_s * NS_PER_S)
     found = _kept(where, at - half, at + half)

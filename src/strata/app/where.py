@@ -105,15 +105,20 @@ def missing(path: Path, verb: str) -> UsageError:
     """That nothing is there, and what to type instead."""
     above = path.absolute().parent
     if path.suffix == ".toml":
-        hint = f"strata survey {above if above.is_dir() else '/mnt/volume'} --write {path} drafts a stack file"
+        surveyed = shlex.quote(str(above)) if above.is_dir() else "/mnt/volume"
+        hint = f"strata survey {surveyed} --write {shlex.quote(str(path))} drafts a stack file"
         return UsageError("cannot open the stack file", str(path), "it does not exist", hint)
     if not above.is_dir():
-        hint = f"list what exists: ls {next(p for p in above.parents if p.is_dir())}"
+        hint = f"list what exists: ls {shlex.quote(str(next(p for p in above.parents if p.is_dir())))}"
     else:
         near = difflib.get_close_matches(path.name, [p.name for p in above.iterdir()], 1)
-        makes = f"strata {verb} file:{above / path.name} makes a test file there" if verb in MAKERS else ""
-        meant = f"did you mean strata {verb} {path.parent / near[0]}" if near else ""
-        hint = "; ".join(filter(None, (meant, makes))) or f"list what exists: ls {above}"
+        makes = (
+            f"strata {verb} {shlex.quote(f'file:{above / path.name}')} makes a test file there"
+            if verb in MAKERS
+            else ""
+        )
+        meant = f"did you mean strata {verb} {shlex.quote(str(path.parent / near[0]))}" if near else ""
+        hint = "; ".join(filter(None, (meant, makes))) or f"list what exists: ls {shlex.quote(str(above))}"
     return UsageError(f"nothing to {verb} at", str(path), "it does not exist", hint)
 
 

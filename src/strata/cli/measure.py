@@ -147,7 +147,7 @@ def measure(
 def _publish(result: OneResult, aim: Aim | None, *, verbose: bool, json: bool) -> int:
     """On the terminal; the exit code."""
     # Here: what it loads would delay the first I/O.
-    from strata.model.run import RunStatus
+    from strata.app.going_on import resumes
     from strata.report.measure_text import measure_text
 
     def text(r: OneResult, width: int, color: bool) -> str:
@@ -164,14 +164,14 @@ def _publish(result: OneResult, aim: Aim | None, *, verbose: bool, json: bool) -
         note(result.moved)
     if result.unkept is not None:
         note(f"not stored: {result.unkept}")
+    again = result.run is not None and result.report is not None and resumes(result.report.run)
     if result.stopped_by is not None:
         note(f"{result.trouble or 'stopped'}; the results so far are above")
-        if result.run is not None:
+        if again:
             note(f"hint: to measure it again: strata measure --resume {result.run}")
         return Exit.of_signal(result.stopped_by)
     if result.trouble is not None:
         note(f"error: {result.endpoint} {result.trouble}")
-        again = result.run is not None and result.report is not None and result.report.run.status is RunStatus.STOPPED
         more = f"; once the clients are back: strata measure --resume {result.run}" if again else ""
         note(f"hint: the results so far are above{more}")
         return Exit.FAILED
@@ -197,7 +197,7 @@ def _resume(
 ) -> int:
     from strata.app.diagnose import resume as resume_run
     from strata.app.diagnose import unfinished
-    from strata.app.measure_begun import of_one_endpoint
+    from strata.app.going_on import of_one_endpoint
     from strata.app.options import Options
 
     tables.MEASURE.check(context, tables.RESUME, tables.MATRIX)

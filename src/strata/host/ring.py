@@ -7,6 +7,7 @@ line, a machine that loses its power those that the kernel had not written yet.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import zlib
@@ -66,11 +67,14 @@ class Ring:
             path = self._room_for(at_ns, len(line))
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             try:
-                os.write(fd, line)
+                if os.write(fd, line) < len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             finally:
                 os.close(fd)
             self._trim(at_ns)
         except OSError as e:
+            # Behind a line that was cut off the next one would be lost, too.
+            self._segment = None
             raise RunFailed("cannot keep what was watched in", str(self._folder), e.strerror or str(e)) from e
 
     def lines(self, from_ns: int, to_ns: int) -> Iterator[tuple[int, str]]:

@@ -17,6 +17,8 @@ APPLICATION = "application"
 """The layer above all others: whoever issues the load."""
 CALLS = "calls"
 """The kind of a row of system calls; it follows processes, which come and go."""
+ISSUERS_MOST = 12
+"""Issuers that are told of all machines together; of more nobody knows what the others did."""
 
 
 class LayerDevices(Value):

@@ -19,11 +19,9 @@ from dataclasses import dataclass, field
 
 from strata.host.cgroups import groups
 from strata.host.proc import Sys
-from strata.model.watch import Issuer, ThreadTime
+from strata.model.watch import ISSUERS_MOST, Issuer, ThreadTime
 from strata.probes.processes import TICK_S, fields_of, names_in
 
-MOST = 12
-"""Issuers that are told, and processes whose threads are looked at."""
 THREADS_MOST = 24
 LOOK_S = 0.05
 _ALL_S, FAMILY_S = 1.0, 0.5
@@ -52,11 +50,22 @@ class _Seen:
     looks: int = 0
     threads: int = 0
     busiest: dict[int, int] = field(default_factory=dict)
+    moved_before: float = 0.0
+    """Bytes, until it was counted anew: a watching that goes on looks at all processes only then."""
 
     def begin_again(self) -> None:
         """What comes is counted from here on."""
+        self.moved_before = _moved(self)
         self.first, self.looks, self.threads = self.last, 0, 0
         self.states = dict.fromkeys(self.states, 0)
+
+
+@dataclass
+class _Periods:
+    """Periods of a quota, and those in which it was used up: when they were first read, and last."""
+
+    first: tuple[float, float]
+    last: tuple[float, float]
 
 
 class Issuers:
@@ -71,11 +80,10 @@ class Issuers:
         self._thread: threading.Thread | None = None
         self._began = self._ended = 0.0
         self._own = os.getpid()
-        self._quota: dict[str, tuple[float, float]] = {}
+        self._quotas: dict[int, dict[str, _Periods]] = {}
         self._root: int | None = None
         self._groups: dict[int, str] = {}
         self._family: set[int] = set()
-        self._known_dead: set[int] = set()
 
     def start(self) -> Issuers:
         """The first look."""
@@ -102,11 +110,24 @@ class Issuers:
             self._look_at_all()
             self._ended = time.monotonic()
             found = [self._told(pid, one) for pid, one in self._seen.items()]
-            self._seen = {pid: one for pid, one in self._seen.items() if self._sys.exists(f"/proc/{pid}")}
+            self._forget()
             for one in self._seen.values():
                 one.begin_again()
+            for quotas in self._quotas.values():
+                for quota in quotas.values():
+                    quota.first = quota.last
             self._began = self._ended
         return most(i for i in found if _moves(i) or i.watched)
+
+    def _forget(self) -> None:
+        """Who has gone: numbers come again, and a watching that goes on sees processes without an end. And the quotas
+        of who did nothing for long: they are not read then, so that a later slice would have the periods of earlier
+        ones.
+        """
+        self._seen = {pid: one for pid, one in self._seen.items() if self._sys.exists(f"/proc/{pid}")}
+        self._groups = {pid: group for pid, group in self._groups.items() if pid in self._seen}
+        self._quotas = {pid: quotas for pid, quotas in self._quotas.items() if self._followed(pid)}
+        self._sys.missed.clear()
 
     def _go(self) -> None:
         begun = time.monotonic()
@@ -162,9 +183,15 @@ class Issuers:
             # Who came since the first look is counted from its birth.
             first = dict.fromkeys(now, 0.0) if self._thread is not None else now
             seen = self._seen[pid] = _Seen(name, int(fields[19]), first, now)
+            self._groups.pop(pid, None)
+            self._quotas.pop(pid, None)
         seen.last = now
-        if pid in self._family or _active(seen):
+        if self._followed(pid):
             self._look_at_group(pid)
+
+    def _followed(self, pid: int) -> bool:
+        one = self._seen.get(pid)
+        return one is not None and (pid in self._family or max(one.moved_before, _moved(one)) >= _LEAST_BYTES)
 
     def _note_family(self, pid: int, parent: int) -> None:
         if self._root is not None and (pid == self._root or parent in self._family or parent == self._root):
@@ -181,18 +208,20 @@ class Issuers:
             return
         pairs = dict(line.split(" ", 1) for line in self._sys.lines(f"{directory}/cpu.stat") if " " in line)
         if "nr_periods" in pairs and "nr_throttled" in pairs:
-            key = f"{pid}:{directory}"
             told = float(pairs["nr_periods"]), float(pairs["nr_throttled"])
-            self._quota.setdefault(f"first:{key}", told)
-            self._quota[f"last:{key}"] = told
+            self._quotas.setdefault(pid, {}).setdefault(directory, _Periods(told, told)).last = told
 
     def _look_at_threads(self) -> None:
         """State and wait channel of the threads that are at work, of those processes that move data."""
         if self._root is not None and self._root not in self._seen:
             self._look_at(self._root)
-        chosen = [pid for pid, one in self._seen.items() if pid in self._family or _active(one)]
+        # The command first, then who moves most: there is not room for all on a busy host.
+        chosen = sorted(
+            (pid for pid in self._seen if self._followed(pid)),
+            key=lambda pid: (pid not in self._family, -max(self._seen[pid].moved_before, _moved(self._seen[pid]))),
+        )
         room = THREADS_MOST
-        for pid in chosen[: 2 * MOST]:
+        for pid in chosen[: 2 * ISSUERS_MOST]:
             room -= self._look_at_process(pid, room)
             if room <= 0:
                 return
@@ -253,23 +282,21 @@ class Issuers:
         )
 
     def _throttled(self, pid: int) -> float | None:
-        shares = []
-        for key, (periods, held) in self._quota.items():
-            if key.startswith(f"last:{pid}:"):
-                before = self._quota[f"first:{key.removeprefix('last:')}"]
-                if periods > before[0]:
-                    shares.append((held - before[1]) / (periods - before[0]))
+        shares = [
+            max(0.0, quota.last[1] - quota.first[1]) / (quota.last[0] - quota.first[0])
+            for quota in self._quotas.get(pid, {}).values()
+            if quota.last[0] > quota.first[0]
+        ]
         return max(shares, default=None)
 
 
 def most(found: Iterable[Issuer]) -> tuple[Issuer, ...]:
     """The command first (a client in user space moves nothing that the kernel calls storage), then who moved most."""
-    return tuple(sorted(found, key=lambda i: (not i.watched, -_bytes(i), -i.asked_bytes, -i.cores))[:MOST])
+    return tuple(sorted(found, key=lambda i: (not i.watched, -_bytes(i), -i.asked_bytes, -i.cores))[:ISSUERS_MOST])
 
 
-def _active(one: _Seen) -> bool:
-    moved = sum(one.last.get(n, 0.0) - one.first.get(n, 0.0) for n in ("read_bytes", "write_bytes"))
-    return moved >= _LEAST_BYTES
+def _moved(one: _Seen) -> float:
+    return sum(one.last.get(n, 0.0) - one.first.get(n, 0.0) for n in ("read_bytes", "write_bytes"))
 
 
 def _bytes(one: Issuer) -> float:

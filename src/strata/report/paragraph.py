@@ -143,7 +143,7 @@ def _as_promised(analysis: Analysis, own: Finding) -> str:
     worst = min(known, key=lambda r: r.ratio.value)
     ratio = worst.ratio
     by = _by(worst)
-    if ratio.low is not None and ratio.low >= 1:
+    if ratio.value >= 1:
         return f"Mending has nothing to gain: {_given(analysis, worst, ratio, f'of {by}')}."
     times = units.significant(1 / ratio.value, 2)
     return f"With {by} it gives {times} times as much{_inverse(ratio)} at {_label(analysis, worst)}."

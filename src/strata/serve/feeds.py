@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable
 from threading import Lock
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
@@ -47,8 +48,7 @@ class Feeds:
             if feed is None:
                 return None
             self._feeds[run_id] = feed
-            while len(self._feeds) > FEEDS_MOST:
-                self._feeds.pop(next(iter(self._feeds)))
+            _bounded(self._feeds)
         found = feed.look()
         if found is None:
             with self._lock:
@@ -65,6 +65,8 @@ class Feeds:
             kept_parts = run.last, live.parts(run)
             with self._lock:
                 self._parts[run_id] = kept_parts
+                # Who closed the page before the run was over never asks for its end.
+                _bounded(self._parts)
         return kept_parts[1]
 
     async def follow(self, run_id: str) -> AsyncIterator[str]:
@@ -87,6 +89,11 @@ class Feeds:
         except StrataError:
             return False
         return head.status is not RunStatus.RUNNING
+
+
+def _bounded(kept: dict[str, Any]) -> None:
+    while len(kept) > FEEDS_MOST:
+        kept.pop(next(iter(kept)))
 
 
 async def changes(look: Callable[[], State | None], every_s: float) -> AsyncIterator[str]:

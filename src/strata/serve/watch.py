@@ -40,8 +40,7 @@ def shown(asked: dict[str, str]) -> Shown:
         )
     newest = watch_every.newest(path, SHOWN_S)
     if newest is None:
-        hint = f"strata watch {path} --every 10s keeps the last hours"
-        raise UsageError("cannot show", path, "nothing was kept of it", hint)
+        raise UsageError("cannot show", path, "nothing was kept of it", watch_every.keeps(path))
     events = f"/watch/events?path={quote(path)}"
     return Shown(
         lambda twin: watch.render(newest, events, _above(newest, twin, back=False)),

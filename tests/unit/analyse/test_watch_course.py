@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from strata.analyse.watch.course import PIECES_MOST, pieces, rates
@@ -10,7 +12,7 @@ from strata.analyse.watch.places import places
 from strata.model.counters import blockdev, cpu, name_of, servers
 from strata.model.finding import Cause, VerdictKind
 from strata.model.series import Series, SeriesKind
-from strata.model.watch import APPLICATION, CALLS, Issuer, Slice, WatchedLayer
+from strata.model.watch import APPLICATION, CALLS, ISSUERS_MOST, Issuer, Slice, WatchedLayer
 from tests.unit.diagnose.test_watch import SHARE, wire
 from tests.unit.diagnose.watched import arrival, disk, issuer, observed, queue
 
@@ -105,6 +107,15 @@ def test_files_whose_requests_are_not_counted_say_so_and_have_no_figure(mine: tu
     assert (row.iops, row.bytes_per_second, row.in_flight, row.request_ns) == (None, None, None, None)
 
 
+def test_the_calls_of_more_processes_than_are_told_are_no_figure() -> None:
+    """The sum of those that are told would be shown as what enters the layer."""
+    many = [issuer(pid=n, asked_bytes=1e7, asked_ios=100.0) for n in range(ISSUERS_MOST)]
+    assert "more than the 12 processes" in (_calls(*many).untold or "")
+    assert _calls(*many[1:]).iops == 1100
+    # Who moves least of those that are told is not the load: nobody of it is left out.
+    assert _calls(*many[1:], issuer(pid=99, watched=False)).iops == 1100
+
+
 def test_a_layer_of_files_below_others_has_the_calls_of_the_servers() -> None:
     toml = (
         SHARE.replace("block:/dev/sda", "file:/srv/a.img")
@@ -156,3 +167,14 @@ def test_processes_that_come_and_go_make_no_event() -> None:
 
 def test_a_change_of_a_tenth_is_none() -> None:
     assert level_changes(_slices([*(1000 + n % 3 for n in range(10)), *(1100 + n % 3 for n in range(10))])) == ()
+
+
+def test_changes_of_hundreds_of_places_are_found_in_a_moment() -> None:
+    """A host of containers, in the slices that a watching looks at each time: a tenth of the shortest slice at most."""
+    cards = tuple(WatchedLayer(layer="share", what=f"veth{n}", kind="card", bytes_per_second=1e6) for n in range(400))
+    rates_ = [*(1000 + n % 5 for n in range(30)), *(400 + n % 5 for n in range(30))]
+    slices = [one.model_copy(update={"layers": (*cards, *one.layers)}) for one in _slices(rates_)]
+    begun = time.process_time()
+    events = level_changes(slices)
+    assert time.process_time() - begun < 0.5
+    assert [(e.layer, e.what, e.metric) for e in events] == [("disk", "sda", "iops")]

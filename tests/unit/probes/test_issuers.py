@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 from pathlib import Path
 
 from strata.probes.issuers import Issuers, _kind, group_of, process_of_thread
+from tests.unit.kernel_tree import Tree
 
 WRITER = """
 import os, sys, time
@@ -38,6 +40,22 @@ def test_a_command_is_told_with_what_it_moves_and_where_it_waits(tmp_path: Path)
     assert mine.threads.looks > 10
     told = mine.threads
     assert told.running + told.storage + told.sleeping + told.other == told.looks
+
+
+def test_a_watching_that_goes_on_sees_where_threads_wait_in_each_slice_but_the_first(tmp_path: Path) -> None:
+    """It looks at all processes once a slice, and at the threads of those that moved data in the one before."""
+    looked = Issuers(look_s=0.02, all_s=3600.0).start()
+    child = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path / "out")])
+    try:
+        told = []
+        for _ in range(3):
+            time.sleep(0.7)
+            told.append(next(i for i in looked.take() if i.pid == child.pid))
+    finally:
+        looked.stop()
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    assert all(one.threads is not None and one.threads.looks > 5 for one in told[1:]), told
 
 
 def test_this_process_is_not_its_own_issuer() -> None:
@@ -76,3 +94,84 @@ def test_who_has_gone_is_told_by_its_own_number() -> None:
     child = subprocess.Popen(["true"])
     child.wait()
     assert process_of_thread(child.pid) == (child.pid, False)
+
+
+GROUP = "/system.slice/docker-a.scope"
+
+
+def _process(
+    tree: Tree, written: int, periods: tuple[int, int], pid: int = 100, start: int = 5, group: str = GROUP
+) -> None:
+    """Process 100 and its group, as the kernel has them once so much was written and in so many periods throttled."""
+    tree.file(f"/proc/{pid}/stat", f"{pid} (app) S 1 {' '.join(['0'] * 17)} {start} 0 0")
+    tree.file(
+        f"/proc/{pid}/io", f"rchar: 0\nwchar: {written}\nsyscr: 0\nsyscw: 1\nread_bytes: 0\nwrite_bytes: {written}"
+    )
+    tree.file(f"/proc/{pid}/cgroup", f"0::{group}")
+    tree.mounts("30 1 0:26 / /cg rw - cgroup2 cgroup2 rw")
+    tree.file(f"/cg{group}/cpu.stat", f"nr_periods {periods[0]}\nnr_throttled {periods[1]}")
+
+
+def test_a_quota_that_was_used_up_once_is_told_in_that_slice_alone(tmp_path: Path) -> None:
+    """A watching goes on for days: what a container was refused in its first minute limits nothing an hour later."""
+    tree = Tree(tmp_path)
+    _process(tree, 0, (0, 0))
+    looked = Issuers(tree.sys, look_s=60.0).start()
+    try:
+        told = []
+        for written, periods in ((1, (100, 90)), (2, (200, 180)), (3, (300, 180)), (4, (400, 190))):
+            _process(tree, written * 10**6, periods)
+            (one,) = looked.take()
+            told.append(one.throttled)
+        for idle in (1, 3):
+            # It does nothing for some slices, in which its group is held back for something else.
+            for _ in range(idle):
+                periods = periods[0] + 100, periods[1] + 100
+                _process(tree, written * 10**6, periods)
+                assert looked.take() == ()
+            written, periods = written + 1, (periods[0] + 100, periods[1])
+            _process(tree, written * 10**6, periods)
+            (one,) = looked.take()
+            told.append(one.throttled)
+    finally:
+        looked.stop()
+    # Of who does nothing for long nobody reads the quota: of the slice in which it begins none is known.
+    assert told == [None, 0.9, 0.0, 0.1, 0.0, None]
+
+
+def test_on_a_busy_host_the_threads_of_the_command_and_of_who_moves_most_are_looked_at(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    looked = Issuers(tree.sys, look_s=60.0).start()
+    try:
+        for pid in range(100, 140):
+            # The last one moves most, and the first one least; 103 is the command.
+            _process(tree, 10**6 * (pid - 99), (0, 0), pid)
+            tree.file(f"/proc/{pid}/task/{pid}/stat", f"{pid} (app) D 1 {' '.join(['0'] * 19)}")
+        looked.command(103)
+        looked.take()
+        looked._look_at_threads()
+        chosen = {pid for pid, one in looked._seen.items() if one.looks}
+    finally:
+        looked.stop()
+    assert 103 in chosen and 8 < len(chosen) <= 13 and chosen - {103} == set(range(141 - len(chosen), 140)), chosen
+
+
+def test_a_number_that_was_given_out_again_has_its_own_group_and_nothing_is_kept_of_the_gone(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    looked = Issuers(tree.sys, look_s=60.0).start()
+    try:
+        _process(tree, 10**6, (100, 90))
+        (one,) = looked.take()
+        assert (one.group, one.kind) == (GROUP, "container")
+        _process(tree, 10**6, (7, 0), start=6, group="/backup.service")
+        (one,) = looked.take()
+        assert (one.group, one.kind, one.throttled) == ("/backup.service", "process", None)
+        for pid in range(101, 111):
+            _process(tree, 10**6, (1, 1), pid)
+        assert len(looked.take()) == 10
+        for pid in range(100, 111):
+            shutil.rmtree(tmp_path / "proc" / str(pid))
+        looked.take()
+        assert (looked._seen, looked._groups, looked._quotas) == ({}, {}, {})
+    finally:
+        looked.stop()

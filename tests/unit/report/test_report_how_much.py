@@ -107,6 +107,9 @@ def test_what_mending_a_medium_gains_is_told_from_its_reference(
     fine = gain(of_the_disk(source, of, 1.2, 1.3), about)
     assert fine is not None
     assert fine.startswith(f"Mending has nothing to gain: disk gives 120 % of {words} (115–125 %) at ")
+    # Though it may give a little less: "0.98 times as much" is no gain.
+    alike = gain(of_the_disk(source, of, 1.02), about)
+    assert alike is not None and alike.startswith("Mending has nothing to gain: disk gives 102 % of")
 
 
 def test_what_a_layer_loses_by_itself_is_gained_where_it_is_as_its_reference_has_it() -> None:

@@ -39,22 +39,35 @@ class TimedRows(Protocol):
     def layers(self) -> tuple[WatchedLayer, ...]: ...
 
 
+_Place = tuple[str, str]
+_TimedRow = tuple[int, WatchedLayer]
+
+
 def level_changes(slices: Sequence[TimedRows]) -> tuple[WatchEvent, ...]:
     """In the order of their time, the larger of those of one moment first."""
-    found = [event for place in _places(slices) for metric in METRICS for event in _of(slices, place, metric)]
+    found = [event for at, rows in _by_place(slices).items() for metric in METRICS for event in _of(at, rows, metric)]
     return tuple(sorted(found, key=lambda e: (e.at_unix_ns, -max(e.after / e.before, e.before / e.after))))
 
 
-def _places(slices: Sequence[TimedRows]) -> list[tuple[str, str]]:
-    return list(dict.fromkeys((r.layer, r.what) for s in slices for r in s.layers if _told(r)))
+def _by_place(slices: Sequence[TimedRows]) -> dict[_Place, list[_TimedRow]]:
+    """Each place with its rows, one of each slice: a machine of containers has hundreds of cards."""
+    found: dict[_Place, list[_TimedRow]] = {}
+    for one in slices:
+        here: dict[_Place, WatchedLayer] = {}
+        for row in one.layers:
+            if _told(row):
+                here.setdefault((row.layer, row.what), row)
+        for place, row in here.items():
+            found.setdefault(place, []).append((one.at_unix_ns, row))
+    return found
 
 
 def _told(row: WatchedLayer) -> bool:
     return row.layer not in _UNTOLD and row.kind != CALLS
 
 
-def _of(slices: Sequence[TimedRows], place: tuple[str, str], metric: str) -> Iterator[WatchEvent]:
-    told = [(s.at_unix_ns, v) for s in slices if (v := _value(s.layers, place, metric)) is not None]
+def _of(place: _Place, rows: Sequence[_TimedRow], metric: str) -> Iterator[WatchEvent]:
+    told: list[tuple[int, float]] = [(at, v) for at, row in rows if (v := getattr(row, metric)) is not None]
     values = np.array([v for _, v in told], dtype=np.float64)
     if values.size < 2 * SHORTEST:
         return
@@ -66,12 +79,6 @@ def _of(slices: Sequence[TimedRows], place: tuple[str, str], metric: str) -> Ite
                 at_unix_ns=told[at][0], layer=place[0], what=place[1], metric=metric, before=low, after=high,
                 says=f"{place[1]}: {_WORDS[metric]} from {_shown(metric, low)} to {_shown(metric, high)}",
             )  # fmt: skip
-
-
-def _value(rows: Sequence[WatchedLayer], place: tuple[str, str], metric: str) -> float | None:
-    row = next((r for r in rows if (r.layer, r.what) == place), None)
-    value: float | None = None if row is None else getattr(row, metric)
-    return value
 
 
 def _shown(metric: str, value: float) -> str:

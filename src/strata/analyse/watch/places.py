@@ -13,7 +13,7 @@ from strata.model.counters import tcp
 from strata.model.endpoint import EndpointKind
 from strata.model.resources import NS, Disk, Resources
 from strata.model.stack import Layer
-from strata.model.watch import APPLICATION, CALLS, Arrival, Issuer, Observed, WatchedLayer
+from strata.model.watch import APPLICATION, CALLS, ISSUERS_MOST, Arrival, Issuer, Observed, WatchedLayer
 
 _QUIET, _MOVES = 0.01, 1000.0
 """CPUs of a server, and bytes per second of a card, below which it has no row."""
@@ -86,6 +86,9 @@ def _calls(seen: Observed, layer: Layer) -> WatchedLayer:
     why = None
     if not mine:
         why = "no process that uses it is seen"
+    elif len(seen.issuers) >= ISSUERS_MOST and seen.issuers[-1] in mine:
+        # Those that are told move most; the calls of the others would be missing from the sum.
+        why = f"more than the {ISSUERS_MOST} processes that are told may use it"
     elif len(told) < len(mine):
         why = "the system calls of who uses it were not counted"
     elif asked < _COUNTED * moved:

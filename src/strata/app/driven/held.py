@@ -403,7 +403,8 @@ def carry(run: str, method: str, args: tuple[Any, ...], named: Mapping[str, Any]
         return None
     if held is None or method.startswith("_"):
         why = "the node has ended it: its client did not answer, or the node was restarted"
-        raise RunFailed("cannot continue run", run, why, f"strata measure --resume {run}")
+        hint = f"strata measure --resume {run}; a sweep: strata scale --resume {run}"
+        raise RunFailed("cannot continue run", run, why, hint)
     if method == "measure":
         named = {**named, "say": tell}
     return getattr(held, method)(*args, **named)
