@@ -1,11 +1,12 @@
 """Who issues I/O on this machine: processes with what they moved, their control group, and where their threads wait.
 
 Reads    /proc/PID/io, stat, cgroup and schedstat of every process at the beginning, at the end and in between; of the
-         few that move data, state and wait channel of their threads. Costs    a look at all processes 25 µs each, at
-         most `Paced`'s share of the time; a look at threads 20 µs each. Needs    root for the processes of other
-         users, and for wait channels. Blind to I/O of a process that began and ended between two looks; whose pages
-         the kernel writes later (they count where they were dirtied); requests that a server issues for others (they
-         are the server's).
+         few that move data, state and wait channel of their threads; who serves the command (`serving`). Costs    a
+         look at all processes 25 µs each, at most `Paced`'s share of the time; a look at threads 20 µs each. Needs
+         root for the processes of other users, and for wait channels. Blind to I/O of a process that began and ended
+         between two looks, and of one that ended after the last of them (both are its parent's, once that has waited
+         for it); whose pages the kernel writes later (they count where they were dirtied); requests that a server
+         issues for others (they are the server's).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from strata.host.cgroups import groups
 from strata.host.proc import Sys
 from strata.model.watch import Issuer, ThreadTime
 from strata.probes.processes import TICK_S, fields_of, names_in
+from strata.probes.serving import Serving
 
 MOST = 12
 """Issuers that are told, and processes whose threads are looked at."""
@@ -40,12 +42,24 @@ _CONTAINER = re.compile(r"(?:docker|libpod|cri-containerd|crio|lxc|kubepods)[-/.
 _VM = re.compile(r"machine-qemu|machine\.slice|libvirt")
 
 
+_OF_CHILDREN = ("read_bytes", "write_bytes", "rchar", "wchar", "syscr", "syscw")
+"""What the kernel adds to a parent's own when it has waited for a child."""
+
+
 @dataclass
 class _Seen:
+    """One process: what it had counted at first and at last, and of that what children had that it waited for
+    (``waited_for``). ``beside``: what its ``parent`` had counted when this one was last seen.
+    """
+
     name: str
     start: int
     first: dict[str, float]
     last: dict[str, float]
+    parent: int = 0
+    beside: dict[str, float] = field(default_factory=dict)
+    waited_for: dict[str, float] = field(default_factory=dict)
+    gone: bool = False
     states: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(("running", "storage", "sleeping", "other"), 0)
     )
@@ -53,9 +67,13 @@ class _Seen:
     threads: int = 0
     busiest: dict[int, int] = field(default_factory=dict)
 
+    def grown(self, key: str) -> float:
+        """By how much, since the beginning, by its own doing."""
+        return self.last.get(key, 0.0) - self.first.get(key, 0.0) - self.waited_for.get(key, 0.0)
+
     def begin_again(self) -> None:
         """What comes is counted from here on."""
-        self.first, self.looks, self.threads = self.last, 0, 0
+        self.first, self.looks, self.threads, self.waited_for = self.last, 0, 0, {}
         self.states = dict.fromkeys(self.states, 0)
 
 
@@ -75,7 +93,7 @@ class Issuers:
         self._root: int | None = None
         self._groups: dict[int, str] = {}
         self._family: set[int] = set()
-        self._known_dead: set[int] = set()
+        self._serving: Serving | None = None
 
     def start(self) -> Issuers:
         """The first look."""
@@ -87,13 +105,21 @@ class Issuers:
 
     def command(self, pid: int) -> None:
         """From now on this process and those below it are the watched ones."""
+        self._serving = Serving()
         self._root = pid
+
+    @property
+    def serving(self) -> tuple[int, ...]:
+        """The processes that were seen to serve the command."""
+        return () if self._serving is None else tuple(sorted(self._serving.found))
 
     def stop(self) -> tuple[Issuer, ...]:
         """The last look, and who issued most, first."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
+        if self._serving is not None:
+            self._serving.close()
         return self.take()
 
     def take(self) -> tuple[Issuer, ...]:
@@ -138,11 +164,31 @@ class Issuers:
                 todo += [int(child) for child in children.split()]
         for pid in self._family - done:
             self._look_at(pid)
+        self._note_gone(self._family)
+        if self._serving is not None:
+            self._serving.look(self._family)
 
     def _look_at_all(self) -> None:
         for name in names_in(self._sys.at("/proc")):
             if name[0] in "123456789" and (pid := int(name)) != self._own:
                 self._look_at(pid)
+        self._note_gone(self._seen)
+
+    def _note_gone(self, pids: Iterable[int]) -> None:
+        """What a child had counted is in its parent's count, too, once the parent has waited for it."""
+        for pid in tuple(pids):
+            one = self._seen.get(pid)
+            if one is None or one.gone or self._sys.exists(f"/proc/{pid}"):
+                continue
+            one.gone = True
+            if (parent := self._seen.get(one.parent)) is None:
+                continue
+            self._look_at(one.parent)
+            for key in _OF_CHILDREN:
+                # Of a child that nobody waits for nothing is added.
+                grown = parent.last.get(key, 0.0) - one.beside.get(key, 0.0)
+                had = min(one.last.get(key, 0.0), max(0.0, grown))
+                parent.waited_for[key] = parent.waited_for.get(key, 0.0) + had
 
     def _look_at(self, pid: int) -> None:
         stat = self._sys.text(f"/proc/{pid}/stat") or ""
@@ -162,7 +208,11 @@ class Issuers:
             # Who came since the first look is counted from its birth.
             first = dict.fromkeys(now, 0.0) if self._thread is not None else now
             seen = self._seen[pid] = _Seen(name, int(fields[19]), first, now)
-        seen.last = now
+        # Of one that has ended and is not waited for yet, only some can be read.
+        seen.last = {**seen.last, **now}
+        seen.parent = int(fields[1])
+        above = self._seen.get(seen.parent)
+        seen.beside = {} if above is None else above.last
         if pid in self._family or _active(seen):
             self._look_at_group(pid)
 
@@ -190,7 +240,8 @@ class Issuers:
         """State and wait channel of the threads that are at work, of those processes that move data."""
         if self._root is not None and self._root not in self._seen:
             self._look_at(self._root)
-        chosen = [pid for pid, one in self._seen.items() if pid in self._family or _active(one)]
+        chosen = [pid for pid, one in self._seen.items() if not one.gone and (pid in self._family or _active(one))]
+        chosen.sort(key=lambda pid: pid not in self._family)
         room = THREADS_MOST
         for pid in chosen[: 2 * MOST]:
             room -= self._look_at_process(pid, room)
@@ -232,7 +283,7 @@ class Issuers:
         seconds = max(self._ended - self._began, 1e-9)
 
         def rate(*names: str) -> float:
-            return sum(max(0.0, one.last.get(n, 0.0) - one.first.get(n, 0.0)) for n in names) / seconds
+            return sum(max(0.0, one.grown(n)) for n in names) / seconds
 
         looks = ThreadTime(threads=one.threads, looks=one.looks, **one.states) if one.looks else None
         group = self._groups.get(pid, "")
@@ -268,7 +319,7 @@ def most(found: Iterable[Issuer]) -> tuple[Issuer, ...]:
 
 
 def _active(one: _Seen) -> bool:
-    moved = sum(one.last.get(n, 0.0) - one.first.get(n, 0.0) for n in ("read_bytes", "write_bytes"))
+    moved = sum(one.grown(n) for n in ("read_bytes", "write_bytes"))
     return moved >= _LEAST_BYTES
 
 

@@ -207,6 +207,37 @@ def test_requests_of_others_in_the_same_queue_are_a_neighbours() -> None:
     assert "other/7" in found.verdict.headline
 
 
+def _of_a_database(serving: tuple[int, ...], own_bytes: float = 0.0) -> Judged:
+    """A client that issues nothing itself, beside a process that has nearly all requests of a full device."""
+    sharers = (Sharer(pid=7, name="postgres", share=0.9), Sharer(pid=8, name="jbd2", share=0.1, kernel=True))
+    who = [issuer(read_bytes=own_bytes), issuer(pid=7, name="postgres", watched=False)]
+    seen = observed(disk(1640, **FULL), [arrival(queue(16, 4, lambda n, s: 2432), sharers=sharers)], issuers=who)
+    return judge(seen.model_copy(update={"serving": serving}))
+
+
+def test_who_serves_the_command_is_no_neighbour() -> None:
+    found = _of_a_database(serving=(7,))
+    assert said(found) == (VerdictKind.MEDIUM, "disk", Cause.MEDIUM)
+    assert not [f for f in found.findings if f.cause is Cause.NOISY_DEVICE]
+    assert any("served by postgres" in one.because for one in found.ruled_out)
+
+
+def test_where_nobody_is_seen_to_serve_a_command_without_requests_no_neighbour_is_named() -> None:
+    found = _of_a_database(serving=())
+    assert said(found) == (VerdictKind.MEDIUM, "disk", Cause.MEDIUM)
+    # Who else has requests is not known either.
+    assert found.verdict.confidence < 0.8
+    (neighbour,) = [f for f in found.findings if f.cause is Cause.NOISY_DEVICE]
+    assert neighbour.confidence < 0.5
+    assert any("who serves the command" in one for one in found.verdict.missing)
+
+
+def test_a_command_whose_pages_the_kernel_writes_has_requests_of_its_own() -> None:
+    found = _of_a_database(serving=(), own_bytes=0.5 * 1640 * 8192)
+    assert said(found)[2] is Cause.NOISY_DEVICE
+    assert found.verdict.confidence >= 0.8
+
+
 def test_threads_of_the_kernel_are_nobodys() -> None:
     sharers = (Sharer(pid=APP, name="app", share=0.5), Sharer(pid=7, name="jbd2", share=0.5, kernel=True))
     found = judge(observed(disk(1640, **FULL), [arrival(queue(16, 4, lambda n, s: 2432), sharers=sharers)]))
@@ -400,3 +431,34 @@ def test_connections_to_other_ports_of_the_same_nodes_are_a_neighbours() -> None
         for n, (port, rate) in enumerate((("10809", 3.4e6), ("10999", 3.2e7)))
     }
     assert said(over(wire() | full_card | moved, 400, 1.0, 0.7))[1:] == ("share", Cause.NOISY_WIRE)
+
+
+def _asleep(both: float, sending: float | None, together: bool) -> Judged:
+    """A load of unknown depth over a wire of 4 ms, whose threads sleep; ``both``: requests on the wire and at the
+    device, by the least round trip.
+    """
+    iops = both / 0.0065
+    counters = disk(iops, iops * 0.0025, min(1.0, iops * 0.0025)) | wire(rtt_s=0.004)
+    if sending is not None:
+        counters[stored_name(tcp.BUSY.name, {**TO, "end": "server"})] = sending
+    requests = queue(4 if together else 1, 4, lambda n, s: 2500)
+    return judge(observed(counters, [arrival(requests)], [issuer(storage=4, sleeping=96, running=0)], toml=SHARE))
+
+
+def test_who_sleeps_while_something_is_on_its_way_all_the_time_does_not_limit_itself() -> None:
+    """Large answers over a window take several round trips: what the least one accounts for is less than one."""
+    for both, together in ((0.5, True), (0.9, True), (1.6, True), (1.6, False)):
+        assert said(_asleep(both, 1.0, together))[1:] == ("share", Cause.WIRE_LATENCY)
+
+
+def test_who_sleeps_and_has_nothing_on_its_way_limits_itself() -> None:
+    found = _asleep(0.7, 0.6, together=False)
+    assert said(found) == (VerdictKind.APPLICATION, APPLICATION, Cause.GENERATOR)
+    assert found.verdict.confidence >= 0.8
+    # What is on its way was not seen: not for certain.
+    assert _asleep(0.7, None, together=False).verdict.confidence < 0.8
+
+
+def test_requests_that_meet_each_other_at_the_device_are_not_one_at_a_time() -> None:
+    assert said(_asleep(1.1, 1.0, together=False))[2] is Cause.GENERATOR
+    assert said(_asleep(1.1, 1.0, together=True))[2] is Cause.WIRE_LATENCY

@@ -26,6 +26,8 @@ STANDS_OUT = 2.0
 """A neighbouring lag varies at least so many times as much; of lag 1 the double lag may vary as little."""
 OTHER_SIZE, OTHERS = 1.4, 0.1
 """A size that is so many times another one, and the share of requests of such sizes that tells anything."""
+PARTS_US, FEWEST_TOGETHER = 100.0, 50
+"""Between parts of one request less than this; requests of which a share is told."""
 WAITS = 0.8
 """Of the completions: so many had requests waiting behind them, else there is no pace to see."""
 
@@ -156,6 +158,22 @@ def burst(stretches: Sequence[Requests]) -> Burst | None:
             free_at = last if free_at == np.inf else max(free_at, last)
             at = end
     return best
+
+
+def together(stretches: Sequence[Requests]) -> float | None:
+    """Share of the requests that were issued while an earlier one was under way. Parts of one request come at once, and
+    are none of two.
+    """
+    met = count = 0
+    for one in stretches:
+        free_at, before = 0.0, -np.inf
+        for issued, took in zip(one.issued_us, one.took_us, strict=True):
+            if issued - before >= PARTS_US:
+                count += 1
+                met += issued < free_at
+                before = issued
+            free_at = max(free_at, issued + took)
+    return met / count if count >= FEWEST_TOGETHER else None
 
 
 def spread_of_times(requests: Requests) -> float:

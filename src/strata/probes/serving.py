@@ -1,0 +1,125 @@
+"""Who serves a process of this machine: whoever holds the other ends of its connections, and all that belongs to it.
+
+Reads    /proc/PID/fd of the clients; the socket diagnostics of this network namespace (unix and TCP); where a new end is
+         seen, /proc/*/fd for who holds it; of these /proc/PID/exe, parents, children and control group.
+Costs    one walk of the namespace's sockets for each look, at most `Paced`'s share of the time; /proc/*/fd once for each
+         new connection, in the same bounds.
+Needs    root for the processes of other users.
+Blind to connections that begin and end between two looks, ends in other network namespaces, requests over pipes and shared
+         memory. A server that others use, too, is told as a whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from strata.host.proc import Sys
+from strata.probes.netlink import SOCK_DIAG, Netlink, attributes
+from strata.probes.processes import Paced, Processes, group_members_file, sockets_of
+from strata.probes.tcp.diag import ESTABLISHED, sockets
+
+_BY_FAMILY = 20
+_UNIX = struct.Struct("=BBxxIIIII")
+_UNIX_ANSWER = struct.Struct("=BBBxI")
+_UNIX_HEAD = 16
+_SHOW_PEER, _PEER = 4, 2
+_STATES = (1 << ESTABLISHED) | (1 << 7)  # a datagram socket that is connected was "closed" before Linux 4.20
+_FIRST = 1
+"""The process that everything descends from: it holds sockets for others."""
+
+
+class Serving:
+    """``found``: all that were seen to serve since the beginning."""
+
+    def __init__(self, sys: Sys | None = None) -> None:
+        self._sys = sys or Sys()
+        self._processes = Processes(self._sys)
+        self._looks, self._walks = Paced(), Paced()
+        self._netlink: Netlink | None = None
+        self._holders: dict[int, tuple[int, ...]] = {}
+        own = os.getpid()
+        # Whoever started us may hold the other end of anything.
+        self._line = {_FIRST, own, *self._processes.above(own)}
+        self.found: set[int] = set()
+
+    def look(self, clients: Collection[int]) -> None:
+        """At the connections that these have now, if it is due."""
+        if not self._looks.due:
+            return
+        with self._looks.timed(), contextlib.suppress(OSError):  # without socket diagnostics nobody is known to serve
+            self._netlink = self._netlink or Netlink(SOCK_DIAG)
+            mine = {inode for pid in clients for name in sockets_of(pid, streams=False) for inode in _inodes(name)}
+            ends = _other_ends(self._netlink, mine) if mine else set()
+        new = ends - self._holders.keys()
+        if new and self._walks.due:
+            with self._walks.timed():
+                self._processes.begin()
+                self._holders |= {end: self._processes.holding(end) for end in new}
+                held = {pid for pids in self._holders.values() for pid in pids}
+                self.found |= self._whole(held - set(clients) - self._line) - set(clients)
+
+    def close(self) -> None:
+        """Gives the socket back."""
+        if self._netlink is not None:
+            self._netlink.close()
+            self._netlink = None
+
+    def _whole(self, holders: set[int]) -> set[int]:
+        """With those that started them from the same program, all below these, and who shares a service's group."""
+        roots = set()
+        for pid in holders:
+            if self._processes.know(pid):
+                roots |= {self._top(pid), *self._group(pid)}
+        return set(self._processes.descendants(roots)) - self._line
+
+    def _top(self, pid: int) -> int:
+        """The first of its own program: a server that has a process for each of its clients."""
+        program = self._program(pid)
+        while (above := self._processes.parent(pid)) not in self._line and program is not None:
+            if above is None or self._program(above) != program:
+                break
+            pid = above
+        return pid
+
+    def _program(self, pid: int) -> str | None:
+        try:
+            return os.readlink(self._sys.at(f"/proc/{pid}/exe"))  # noqa: PTH115
+        except OSError:
+            return None
+
+    def _group(self, pid: int) -> Iterator[int]:
+        path = group_members_file(self._sys, pid)
+        if path is not None:
+            with contextlib.suppress(OSError):
+                yield from (int(word) for word in Path(path).read_text().split() if word.isdigit())
+
+
+def _inodes(name: str) -> Iterator[int]:
+    number = name.removeprefix("socket:[").removesuffix("]")
+    if number.isdigit():
+        yield int(number)
+
+
+def _other_ends(netlink: Netlink, mine: Collection[int]) -> set[int]:
+    """The sockets that those are connected to, as far as they are in this network namespace."""
+    found = {peer for inode, peer in _unix(netlink) if inode in mine}
+    connected = list(sockets(netlink, ESTABLISHED))
+    ends = {(s.peer, s.peer_port, s.local, s.local_port) for s in connected if s.inode in mine}
+    found |= {s.inode for s in connected if (s.local, s.local_port, s.peer, s.peer_port) in ends}
+    return found - {0} - set(mine)
+
+
+def _unix(netlink: Netlink) -> Iterator[tuple[int, int]]:
+    """(a socket, the one that it is connected to)"""
+    body = _UNIX.pack(socket.AF_UNIX, 0, _STATES, 0, _SHOW_PEER, 0, 0)
+    for answer in netlink.ask(_BY_FAMILY, body, dump=True):
+        if len(answer) >= _UNIX_HEAD:
+            inode = _UNIX_ANSWER.unpack_from(answer)[3]
+            for kind, content in attributes(answer, _UNIX_HEAD):
+                if kind == _PEER and len(content) == 4:
+                    yield inode, struct.unpack("=I", content)[0]
