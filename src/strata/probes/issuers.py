@@ -136,7 +136,7 @@ class Issuers:
 
     def _go(self) -> None:
         begun = time.monotonic()
-        all_at = family_at = begun + self._all_s
+        all_at, family_at = begun + self._all_s, begun
         while not self._stop.wait(self._look_s):
             with self._looking:
                 now = time.monotonic()

@@ -136,7 +136,7 @@ def test_process_numbers_of_two_machines_are_not_mixed_up() -> None:
     assert judge(seen).verdict.cause is not Cause.CLIENT_PROCESSORS
     # A neighbour there is one.
     other = there.model_copy(update={"pid": APP + 1, "name": "backup", "read_bytes": 2e8})
-    load = there.model_copy(update={"watched": True, "read_bytes": 1e6})
+    load = there.model_copy(update={"watched": True, "read_bytes": 2e7})
     rate = disk(400, **FULL, READ_BYTES=2e8)
     seen = elsewhere(observed(rate)).model_copy(update={"issuers": (here, load, other)})
     assert any("backup" in f.title and "of n1" in f.title for f in judge(seen).findings)
@@ -441,7 +441,7 @@ def _asleep(both: float, sending: float | None, together: bool) -> Judged:
     counters = disk(iops, iops * 0.0025, min(1.0, iops * 0.0025)) | wire(rtt_s=0.004)
     if sending is not None:
         counters[stored_name(tcp.BUSY.name, {**TO, "end": "server"})] = sending
-    requests = queue(4 if together else 1, 4, lambda n, s: 2500)
+    requests = queue(4 if together else 1, 4, lambda n, s: 2200 + 400 * (n % 4))
     return judge(observed(counters, [arrival(requests)], [issuer(storage=4, sleeping=96, running=0)], toml=SHARE))
 
 
@@ -462,3 +462,59 @@ def test_who_sleeps_and_has_nothing_on_its_way_limits_itself() -> None:
 def test_requests_that_meet_each_other_at_the_device_are_not_one_at_a_time() -> None:
     assert said(_asleep(1.1, 1.0, together=False))[2] is Cause.GENERATOR
     assert said(_asleep(1.1, 1.0, together=True))[2] is Cause.WIRE_LATENCY
+
+
+def _copied(gap_us: float, service_us: float, ios: int = 80, every: int = 30, rest_us: float = 60_000) -> Observed:
+    """`dd bs=1M`: one I/O at a time, which comes as two parts of 512 KiB, begun again now and then. The device serves
+    both at once, behind a limit that lets a part through each ``gap_us`` (0: none).
+    """
+    now = free = 0.0
+    rows = []
+    for n in range(ios):
+        now += rest_us if n and n % every == 0 else 100
+        ends = []
+        for _ in range(2):
+            let = max(now, free)
+            free = let + gap_us
+            ends.append(let + service_us)
+            rows.append((round(now), round(ends[-1] - now)))
+        now = max(ends)
+    requests = queue(1, 1, lambda n, s: 1, count=len(rows), sizes=(524288,)).model_copy(
+        update={"issued_us": tuple(r[0] for r in rows), "took_us": tuple(r[1] for r in rows)}
+    )
+    rate = len(rows) / now * 1e6
+    in_flight = sum(r[1] for r in rows) / now
+    counters = disk(rate, in_flight, min(1.0, 0.98), size=524288)
+    traced = arrival(requests, splits=len(rows) // 2)
+    halved = traced.summary.model_copy(
+        update={
+            "read": traced.summary.read.model_copy(update={"entered": ios, "bytes": len(rows) * 524288}),
+            "splits": ios,
+        }
+    )
+    return observed(counters, [traced.model_copy(update={"summary": halved})])
+
+
+@pytest.mark.parametrize("ios", [30, 80])
+def test_a_cap_on_bytes_is_no_matter_of_splits(ios: int) -> None:
+    found = judge(_copied(21_000, 4500, ios=ios, every=25))
+    assert said(found) == (VerdictKind.LAYER, "disk", Cause.BANDWIDTH_CAP)
+    assert not [f for f in found.findings if f.cause is Cause.SPLITS]
+
+
+def test_parts_that_take_long_themselves_are_held_by_no_cap() -> None:
+    found = judge(_copied(0, 21_000))
+    assert found.verdict.cause not in (Cause.BANDWIDTH_CAP, Cause.IOPS_CAP, Cause.SPLITS)
+
+
+def test_splits_are_named_where_the_parts_own_time_is_what_the_device_gives() -> None:
+    """Four servers that are full of parts of 16 KiB, each as long as specified."""
+    parts = arrival(queue(64, 4, lambda n, s: 2432, sizes=(16384,)))
+    entered = parts.summary.model_copy(
+        update={"read": parts.summary.read.model_copy(update={"entered": 50, "bytes": 800 * 16384}), "splits": 750}
+    )
+    for rate, cause in ((1640, Cause.SPLITS), (600, Cause.UNEXPLAINED)):
+        counters = disk(rate, 60.0, 1.0, size=16384)
+        seen = parts.model_copy(update={"summary": entered, "requests": None})
+        found = judge(observed(counters, [seen]))
+        assert said(found)[1:] == ("disk", cause)

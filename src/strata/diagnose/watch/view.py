@@ -21,6 +21,8 @@ IDLE_IOPS = 3.0
 IDLE_BYTES = 64 << 10
 LOAD = 0.05
 """Of the requests at the device, from which on who issues them belongs to the load."""
+OWN = 0.01
+"""Of the requests at the device: a command that has fewer may issue none itself."""
 SMALL_BYTES = 8 << 10
 """The random reads that a specification speaks of."""
 
@@ -190,6 +192,13 @@ class LoadView:
         return pacing.alone([a.requests for a in self.arrivals if a.requests is not None])
 
     @cached_property
+    def rested(self) -> Alone | None:
+        """Requests that came when the device had had nothing for the time between two completions of its pace."""
+        if self.pace is None or self.pace.at_once != 1:
+            return None
+        return pacing.rested([a.requests for a in self.arrivals if a.requests is not None], self.pace.service_ns)
+
+    @cached_property
     def together(self) -> float | None:
         """Share of the requests that came to the device while another one was there."""
         return pacing.together([a.requests for a in self.arrivals if a.requests is not None])
@@ -266,13 +275,13 @@ class LoadView:
         return frozenset({i.pid for i in self.issuing if i in self.beside} | served)
 
     @cached_property
-    def own_share(self) -> float:
-        """Of the requests at the device, or of its bytes: those that are known to be the load's. Threads of the kernel
-        write for whoever dirtied a page, so bytes count where requests do not.
+    def issues(self) -> bool:
+        """Whether requests at the device are known to be the load's. Threads of the kernel write for whoever dirtied a
+        page, so what processes moved counts as well, of whatever device.
         """
         traced = sum(s.share for s in self.sharers if s.pid in self.mine)
         moved = sum(_moved(i) for i in self.beside if i.pid in self.mine)
-        return max(traced, moved / self.bytes_per_s if self.bytes_per_s > 0 else 0.0)
+        return traced >= OWN or moved >= LOAD * self.bytes_per_s > 0
 
     def state(self, name: str) -> float | None:
         """Share of the looks at the load's threads in that state (running, storage, sleeping, other)."""

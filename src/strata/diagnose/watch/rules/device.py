@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.diagnose.watch.claim import Claim, Not
-from strata.diagnose.watch.view import LOAD, LoadView
+from strata.diagnose.watch.view import LoadView
 from strata.model.counters import blockdev
 from strata.model.finding import Cause
 from strata.units import NS_PER_S
@@ -75,6 +75,8 @@ def _named(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
         return None
     each, spec = pace.service_ns, view.spec
     alone = _alone(view)
+    if view.rested is not None and pace.at_once == 1:
+        alone = min(alone or view.rested.median_ns, view.rested.median_ns)
     health = spec.service_ns(view.size) if spec is not None else alone
     seen = (
         *base,
@@ -194,7 +196,7 @@ def _by_spec(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
 
 def _all_seen(view: LoadView) -> bool:
     """Whether what else could limit a device that gives what it promises would have shown: others, stalls, splits."""
-    if view.device is None or not view.arrivals or view.own_share < LOAD:
+    if view.device is None or not view.arrivals or not view.issues:
         return False
     return view.told.value(blockdev.STALLED_SECONDS, device=view.device[0], node=view.device[1]) is not None
 

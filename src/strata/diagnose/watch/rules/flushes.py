@@ -21,6 +21,8 @@ EMPTY = 0.2
 BLOCK = 4096
 SPLIT = 0.5
 """Splits of each I/O."""
+EXPLAINED = 0.75
+"""Of the rate that the parts' own time gives: a device that does less is held by something else."""
 
 
 def judge(view: LoadView) -> Iterator[Claim | Not | str]:
@@ -82,6 +84,13 @@ def _splits(view: LoadView) -> Iterator[Claim | Not]:
         yield Not(Cause.SPLITS, f"{units.significant(each, 2)} splits of each I/O")
         return
     name = view.device_name or ""
+    own = _parts_explain(view)
+    if own is not None and own < EXPLAINED:
+        yield Not(
+            Cause.SPLITS,
+            f"the time that the parts themselves take would give {1 / own:.2g} times as many of them at {name}",
+        )
+        return
     moved = sum(a.summary.read.bytes + a.summary.write.bytes for a in view.arrivals)
     parts = sum(a.summary.read.requests + a.summary.write.requests for a in view.arrivals)
     yield Claim(
@@ -95,6 +104,14 @@ def _splits(view: LoadView) -> Iterator[Claim | Not]:
         (f"{name}: {units.significant(each, 2)} splits of each I/O that entered",),
         what=name,
     )
+
+
+def _parts_explain(view: LoadView) -> float | None:
+    """The rate at the device, of that which as many in flight get by the specified time of one; None without one."""
+    if view.spec is None or view.in_flight is None or view.iops <= 0:
+        return None
+    at_once = min(max(view.in_flight, 1.0), view.spec.at_once)
+    return view.iops * view.spec.service_ns(view.size) / 1e9 / at_once
 
 
 def _misaligned(view: LoadView) -> Iterator[Claim | Not]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from strata import units
 from strata.diagnose.watch.claim import Claim, Not
-from strata.diagnose.watch.view import LOAD, LoadView
+from strata.diagnose.watch.view import LoadView
 from strata.model.finding import Cause
 from strata.model.resources import place
 from strata.text.controls import line as clean
@@ -42,7 +42,7 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
         return
     node = None if view.device is None else view.device[1]
     who = clean(place(f"{others[0].name}/{others[0].pid}", node))
-    if view.seen.ran is not None and view.own_share < LOAD:
+    if view.seen.ran is not None and not view.issues:
         yield from _unknown(view, share, who)
         return
     yield from _claimed(view, share, who, 0.86 if view.seen.ran is not None else 0.6)
@@ -69,7 +69,7 @@ def _by_processes(view: LoadView, mine: frozenset[int]) -> Iterator[Claim | Not]
     other = [i for i in view.beside if i.pid not in mine]
     rest = at_device - moved
     there = sum(i.read_bytes + i.write_bytes for i in other)
-    if at_device > 0 and moved > LOAD * at_device and rest >= OTHERS * at_device and there >= 0.7 * rest:
+    if at_device > 0 and moved > 0 and (view.issues or view.seen.ran is None) and rest >= OTHERS * at_device and there >= 0.7 * rest:
         most = max(other, key=lambda i: i.read_bytes + i.write_bytes)
         yield from _claimed(view, rest / at_device, clean(most.label), 0.6)
 
