@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from absent import absent
 
 from strata.probes.issuers import Issuers
 from strata.probes.processes import Processes
 from strata.probes.serving import Serving
 
-# A copy of the interpreter's own forking server: the parent listens, and each connection has a child. `sh` starts it,
-# as a service manager would: it is of another program.
+# The parent listens, and each connection has a child. `sh` starts it, as a service manager would: it is another program.
 SERVER = """
 import os, socketserver, sys, time
 class Handler(socketserver.BaseRequestHandler):
@@ -51,7 +51,6 @@ while True:
 @contextmanager
 def server(kind: str, path: Path) -> Iterator[tuple[int, int, str]]:
     """(its process, one that it began for itself, its address)"""
-    # It is left by a shell that has gone: what started it is not this test's line.
     shell = f'{sys.executable} -c "$0" "$@" & echo $!; wait'
     words = ["sh", "-c", shell, SERVER, kind, str(path)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as started:
@@ -73,14 +72,21 @@ def _below(pid: int) -> set[int]:
     return set(processes.descendants([pid])) - {pid}
 
 
-@pytest.mark.parametrize("kind", ["unix", "tcp"])
-def test_who_holds_the_other_end_serves_with_all_that_belongs_to_it(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "apart"), [("unix", ()), ("tcp", ()), pytest.param("unix", ("unshare", "--net"), marks=pytest.mark.root)]
+)
+def test_who_holds_the_other_end_serves_with_all_that_belongs_to_it(
+    kind: str, apart: tuple[str, ...], tmp_path: Path
+) -> None:
+    """``apart``: a client in a network namespace of its own."""
+    if apart and os.geteuid():
+        absent("root, for a network namespace")
     with (
         server(kind, tmp_path / "socket") as (pid, helper, address),
         server(kind, tmp_path / "other") as (stranger, *_),
     ):
         looked = Issuers(look_s=0.02).start()
-        client = subprocess.Popen([sys.executable, "-c", CLIENT, kind, address])
+        client = subprocess.Popen([*apart, sys.executable, "-c", CLIENT, kind, address])
         try:
             looked.command(client.pid)
             deadline = time.monotonic() + 30

@@ -166,7 +166,8 @@ class Issuers:
             self._look_at(pid)
         self._note_gone(self._family)
         if self._serving is not None:
-            self._serving.look(self._family)
+            at_work = [pid for pid, one in self._seen.items() if _active(one) and not one.gone]
+            self._serving.look(self._family, at_work[: 2 * MOST])
 
     def _look_at_all(self) -> None:
         for name in names_in(self._sys.at("/proc")):
