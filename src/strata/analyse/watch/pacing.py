@@ -108,9 +108,12 @@ def _lag(ends: NDArray[np.float64]) -> tuple[int, float, float] | None:
         if spread > REGULAR:
             continue
         # A sum of independent times gets regular too: then every lag behind it is, and its neighbours as much. Servers
-        # that end together leave most of the neighbouring times alike, but not the outer ones.
-        around = [found[n][2] for n in (lag - 1, lag + 1) if n in found]
-        if lag == 1 or all(other >= STANDS_OUT * max(wide, 0.01) for other in around):
+        # that end together leave most of the neighbouring times alike, but not the outer ones; where single answers
+        # come late, it is the other way round.
+        around = [found[n] for n in (lag - 1, lag + 1) if n in found]
+        outer = all(other[2] >= STANDS_OUT * max(wide, 0.01) for other in around)
+        inner = all(other[1] >= STANDS_OUT * max(spread, 0.01) for other in around)
+        if lag == 1 or outer or inner:
             return lag, middle, spread
     return None
 
