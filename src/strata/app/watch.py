@@ -246,6 +246,7 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
         rates=rates(series, began_ns, edges),
         issuers=who,
         servers=servers,
+        family=issuers.family,
         serving=issuers.serving,
         starts=watched.starts,
         speeds=watched.speeds,

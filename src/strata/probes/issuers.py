@@ -28,7 +28,7 @@ MOST = 12
 """Issuers that are told, and processes whose threads are looked at."""
 THREADS_MOST = 24
 LOOK_S = 0.05
-_ALL_S, FAMILY_S = 1.0, 0.5
+_ALL_S, FAMILY_S = 1.0, 0.2
 SHARE = 0.003
 """Of the time that may go into looks at all processes."""
 _LEAST_BYTES = 4096
@@ -109,6 +109,11 @@ class Issuers:
         self._root = pid
 
     @property
+    def family(self) -> tuple[int, ...]:
+        """The command and all processes that were seen below it."""
+        return tuple(sorted(self._family))
+
+    @property
     def serving(self) -> tuple[int, ...]:
         """The processes that were seen to serve the command."""
         return () if self._serving is None else tuple(sorted(self._serving.found))
@@ -163,7 +168,8 @@ class Issuers:
                 children = self._sys.text(f"/proc/{pid}/task/{tid}/children") or ""
                 todo += [int(child) for child in children.split()]
         for pid in self._family - done:
-            self._look_at(pid)
+            if pid not in self._seen or not self._seen[pid].gone:
+                self._look_at(pid)
         self._note_gone(self._family)
         if self._serving is not None:
             at_work = [pid for pid, one in self._seen.items() if _active(one) and not one.gone]

@@ -232,6 +232,20 @@ def test_where_nobody_is_seen_to_serve_a_command_without_requests_no_neighbour_i
     assert any("who serves the command" in one for one in found.verdict.missing)
 
 
+def test_what_a_command_begins_again_and_again_is_its_own() -> None:
+    """Only some of many processes are told with what they moved; others came and went between two looks."""
+    requests = queue(16, 4, lambda n, s: 2432)
+    for family, names in (((7, 8), ("dd", "dd")), ((7,), ("dd", "dd")), ((), ("cp", "tar"))):
+        sharers = tuple(Sharer(pid=7 + n, name=name, share=0.5) for n, name in enumerate(names))
+        seen = observed(disk(1640, **FULL), [arrival(requests, sharers=sharers)], issuers=[issuer(name="dd")])
+        found = judge(seen.model_copy(update={"family": family}))
+        assert (found.verdict.cause is Cause.NOISY_DEVICE) is (not family)
+        # Of one that is known to be somebody else's the name says nothing.
+        stranger = issuer(pid=8, name="dd", watched=False)
+        seen = seen.model_copy(update={"family": (7,), "issuers": (*seen.issuers, stranger)})
+        assert any(f.cause is Cause.NOISY_DEVICE for f in judge(seen).findings)
+
+
 def test_a_command_whose_pages_the_kernel_writes_has_requests_of_its_own() -> None:
     found = _of_a_database(serving=(), own_bytes=0.5 * 1640 * 8192)
     assert said(found)[2] is Cause.NOISY_DEVICE

@@ -270,9 +270,17 @@ class LoadView:
         names = {s.name for s in self.resources.servers} if not self.seen.servers else set()
         # Processes that serve are known of this machine alone.
         here = self.device is not None and self.device[1] is None
-        servers = {*self.seen.servers, *self.seen.serving} if here else set()
-        served = {s.pid for s in self.sharers if s.pid in servers or s.name in names}
+        servers = {*self.seen.servers, *self.seen.serving, *self.seen.family} if here else set()
+        served = {s.pid for s in self.sharers if s.pid in servers or s.name in names or self._of_a_moment(s)}
         return frozenset({i.pid for i in self.issuing if i in self.beside} | served)
+
+    def _of_a_moment(self, one: Sharer) -> bool:
+        """Whether it is called as a process of the command and was never seen itself: programs that a command begins
+        again and again come and go between two looks.
+        """
+        mine = {i.name for i in self.watched if i.node is None}
+        seen = {i.pid for i in self.seen.issuers}
+        return one.name in mine and one.pid not in seen and not one.kernel and self.seen.ran is not None
 
     @cached_property
     def issues(self) -> bool:
