@@ -273,6 +273,15 @@ def test_commits_that_share_a_flush_wait_for_it_as_empty_writes() -> None:
     assert said(found) == (VerdictKind.LAYER, "disk", Cause.SLOW_FLUSH)
 
 
+def test_short_flushes_do_not_explain_writes_that_wait_for_long() -> None:
+    """A slow member holds the writes that a commit waits for; the flushes between them take next to nothing."""
+    data = queue(2, 4, lambda n, s: 5000, count=250)
+    counters = disk(400, 5.0, 0.93, READS=0.0, WRITES=400.0, FLUSHES=88.0, FLUSH_SECONDS=0.08)
+    found = judge(observed(counters, [arrival(data, seconds=1.0)], expect=""))
+    assert found.verdict.layer == "disk"
+    assert Cause.SLOW_FLUSH not in {f.cause for f in found.findings}
+
+
 def test_slow_phases_that_stand_still_now_and_then_are_slow_phases() -> None:
     seen = _phases(16)
     stalls = {

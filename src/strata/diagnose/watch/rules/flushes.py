@@ -40,8 +40,10 @@ def _flushes(view: LoadView) -> Iterator[Claim | Not]:
     counted = (disk.reads, disk.read_ns), (max(0.0, disk.writes - disk.flushes), disk.write_ns)
     data = sum(n * (ns or 0.0) for n, ns in counted) / 1e9
     if (traced := _data_in_flight(view)) is not None and view.in_flight is not None:
-        # Whoever waits for a flush that others share has an empty write in flight, which counts among the writes.
-        waiting, data = max(waiting, view.in_flight - traced), traced
+        # Whoever waits for a flush that others share has an empty write in flight, which counts among the writes. One
+        # flush runs at a time, so it waits for two of them at the most: more than that is no flush's time.
+        empty = 2 * (view.iops - _traced_rate(view)) * disk.flush_ns / 1e9
+        waiting, data = max(waiting, min(view.in_flight - traced, empty)), traced
     share = waiting / (waiting + data) if waiting + data > 0 else 0.0
     name = view.device_name or ""
     if share < SHARE:
@@ -66,13 +68,16 @@ def _flushes(view: LoadView) -> Iterator[Claim | Not]:
 
 def _data_in_flight(view: LoadView) -> float | None:
     """Requests with data in flight, mean, by what was traced; None where the counter has no others."""
-    disk = view.disk
-    seconds = sum(a.seconds for a in view.arrivals)
-    rate = sum(a.summary.read.requests + a.summary.write.requests for a in view.arrivals) / seconds if seconds else 0.0
+    disk, rate = view.disk, _traced_rate(view)
     took = [t for a in view.arrivals if a.requests is not None for t in a.requests.took_us]
     if disk is None or not took or rate <= 0 or view.iops < (1 + EMPTY) * rate:
         return None
     return rate * sum(took) / len(took) / 1e6
+
+
+def _traced_rate(view: LoadView) -> float:
+    seconds = sum(a.seconds for a in view.arrivals)
+    return sum(a.summary.read.requests + a.summary.write.requests for a in view.arrivals) / seconds if seconds else 0.0
 
 
 def _splits(view: LoadView) -> Iterator[Claim | Not]:

@@ -29,6 +29,8 @@ NEVER_QUIET = 0.9
 """Connections with something on its way, mean, from which on nobody pauses: what sleeps then waits."""
 SEVERAL = 0.2
 """Of the requests at the device: so many meet another one, and the load has more than one at a time."""
+NOTHING = 0.25
+"""Of the time in which the device has no request, from which on it is more than half of nothing that holds the load."""
 WAITING = 0.3
 
 
@@ -263,7 +265,7 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
         )
         return
     idle = 0.0 if view.busy is None else 1 - view.busy
-    if rtt >= FAR_NS and share < PART and idle >= PART and not quiet:
+    if rtt >= FAR_NS and share < PART and idle >= NOTHING and not quiet:
         # Of a large answer more round trips pass than one: as many as its windows.
         yield Claim(
             Cause.WIRE_LATENCY,
