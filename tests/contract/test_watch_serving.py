@@ -17,7 +17,7 @@ from strata.probes.issuers import Issuers
 from strata.probes.processes import Processes
 from strata.probes.serving import Serving
 
-# The parent listens, and each connection has a child. `sh` starts it, as a service manager would: it is another program.
+# The parent listens, and each connection has a child. `sh` starts it, as a service manager would.
 SERVER = """
 import os, socketserver, sys, time
 class Handler(socketserver.BaseRequestHandler):

@@ -158,8 +158,9 @@ class Observed(Value):
 
     ``bins``: seconds from the beginning at which the pieces begin, and the end of the last one; ``rates``: each
     counter by its name, with what it says in each piece. ``servers``: processes that serve the path, whose requests are
-    the load's; ``family``: the command and all below it, also those that are gone; ``serving``: those that serve the command, as a database its client. ``starts``: at which byte of what is below it a device begins. ``speeds``: bytes per second that a
-    card's link carries in one direction, where it is known. ``absent``: what was not seen, and why.
+    the load's; ``family``: the command and all below it, also those that are gone; ``serving``: those that serve the
+    command, as a database its client. ``starts``: at which byte of what is below it a device begins. ``speeds``: bytes
+    per second that a card's link carries in one direction, where it is known. ``absent``: what was not seen, and why.
     """
 
     schema_version: Literal["strata.observed/1"] = Field(default="strata.observed/1", alias="schema")

@@ -1,7 +1,7 @@
-"""Who serves a process of this machine: whoever holds the other ends of its connections, and all that belongs to it.
+"""Who serves a process of this machine: whoever holds the other ends of its connections, and what belongs to it.
 
-Reads    /proc/PID/fd of the clients; the socket diagnostics (unix and TCP) of the network namespaces of this process, of
-         the clients and of who may serve them; where a new end is seen, /proc/*/fd for who holds it; of these
+Reads    /proc/PID/fd of the clients; the socket diagnostics (unix and TCP) of the network namespaces of this process,
+         of the clients and of who may serve them; where a new end is seen, /proc/*/fd for who holds it; of these
          /proc/PID/exe, parents, children and control group.
 Costs    one walk of these namespaces' sockets for each look, at most `Paced`'s share of the time; /proc/*/fd once for
          each new connection, in the same bounds.

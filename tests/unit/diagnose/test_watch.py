@@ -543,7 +543,9 @@ def test_splits_are_named_where_the_parts_own_time_is_what_the_device_gives() ->
         assert said(found)[1:] == ("disk", cause)
 
 
-@pytest.mark.parametrize(("sending", "busy", "cause"), [(0.98, 0.44, Cause.WIRE_LATENCY), (0.5, 0.44, None), (0.98, 0.8, None)])
+@pytest.mark.parametrize(
+    ("sending", "busy", "cause"), [(0.98, 0.44, Cause.WIRE_LATENCY), (0.5, 0.44, None), (0.98, 0.8, None)]
+)
 def test_answers_that_take_several_round_trips_are_the_wires(sending: float, busy: float, cause: Cause | None) -> None:
     """As 128 KiB at depth 8 over 2.9 ms were seen: a round trip is 38 % of what is counted of a request."""
     counters = disk(264, 1.26, busy, size=131072) | wire(rtt_s=0.0029)

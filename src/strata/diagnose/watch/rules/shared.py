@@ -55,8 +55,8 @@ def _unknown(view: LoadView, share: float, who: str) -> Iterator[Claim | str]:
     for one in _claimed(view, share, who, 0.4):
         yield replace(
             one,
-            explanation=f"{one.what} always has requests waiting. {units.percent(share, 2)} of them are issued by {who} "
-            "and others, and the command issues hardly any: they may be for it, or somebody else's.",
+            explanation=f"{one.what} always has requests waiting. {units.percent(share, 2)} of them are issued by "
+            f"{who} and others, and the command issues hardly any: they may be for it, or somebody else's.",
             next_step=f"Find out whether {who} works for the command. If not: {one.next_step}",
             missing=(tells,),
         )
@@ -69,7 +69,13 @@ def _by_processes(view: LoadView, mine: frozenset[int]) -> Iterator[Claim | Not]
     other = [i for i in view.beside if i.pid not in mine]
     rest = at_device - moved
     there = sum(i.read_bytes + i.write_bytes for i in other)
-    if at_device > 0 and moved > 0 and (view.issues or view.seen.ran is None) and rest >= OTHERS * at_device and there >= 0.7 * rest:
+    if (
+        at_device > 0
+        and moved > 0
+        and (view.issues or view.seen.ran is None)
+        and rest >= OTHERS * at_device
+        and there >= 0.7 * rest
+    ):
         most = max(other, key=lambda i: i.read_bytes + i.write_bytes)
         yield from _claimed(view, rest / at_device, clean(most.label), 0.6)
 

@@ -271,13 +271,13 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
             Cause.WIRE_LATENCY,
             0.65,
             idle,
-            f"the wire of {units.duration(rtt)} is never quiet, and the device has nothing for {units.percent(idle, 2)} "
-            "of the time",
+            f"the wire of {units.duration(rtt)} is never quiet, and the device has nothing for "
+            f"{units.percent(idle, 2)} of the time",
             f"Something is on its way all the time, and in {units.percent(idle, 2)} of it {view.device_name} has no "
             f"request. A round trip takes at least {units.duration(rtt)}, and an answer that is larger than the "
             "connection's window takes several.",
-            "Shorten the path, use several connections, or let the window grow (tcp_rmem, tcp_wmem); a faster disk would "
-            "not help.",
+            "Shorten the path, use several connections, or let the window grow (tcp_rmem, tcp_wmem); a faster disk "
+            "would not help.",
             (
                 *seen,
                 f"connections have something that is not acknowledged for {units.percent(min(1.0, view.sending or 0))} "
