@@ -50,13 +50,13 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
 
 def _unknown(view: LoadView, share: float, who: str) -> Iterator[Claim | str]:
     """The command issues nothing itself: who has the requests may be its server as well as a neighbour."""
-    tells = "who serves the command: it has hardly any requests of its own, and nobody is seen at its connections"
+    tells = "who serves the command: it has hardly any requests of its own, and no process is seen at its connections"
     yield tells
     for one in _claimed(view, share, who, 0.4):
         yield replace(
             one,
             explanation=f"{one.what} always has requests waiting. {units.percent(share, 2)} of them are issued by "
-            f"{who} and others, and the command issues hardly any: they may be for it, or somebody else's.",
+            f"{who} and others, and the command issues hardly any: they may be for it or for another program.",
             next_step=f"Find out whether {who} works for the command. If not: {one.next_step}",
             missing=(tells,),
         )
