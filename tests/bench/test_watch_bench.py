@@ -30,6 +30,8 @@ from strata.model.plugins import modules
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = split.read(ROOT / "benches/watch/split.toml", ROOT / "benches/watch/looked.txt")
+NAMED_OF_OTHERS = {6300204, 6300306, 6300473, 6300524, 6300844, 6400416, 6400474, 6500438}
+"""Of the cases in `others`: whose cause is named, too."""
 FILES = sorted(kept.FOLDER.glob(f"*{ENDING}"))
 
 
@@ -257,6 +259,20 @@ def test_the_rules_of_today_meet_the_bars(pairs: list[tuple[WatchCase, Verdict]]
         assert row.bar.met(row.value, row.bar.must), row
     assert not rows["healthy or idle blamed"].missed, rows["healthy or idle blamed"]
     assert not [c.trial.name for c, v in pairs if judged.missaid(c, v)]
+
+
+def test_loads_of_others_programs_that_rules_were_tuned_on_are_told_at_the_right_layer() -> None:
+    """Picked for their causes, so they are no sample and in no figure: what is held is that nothing gets worse."""
+    found = {}
+    for path in sorted((ROOT / "benches/watch/others").glob(f"*{ENDING}")):
+        case = kept.load(path)
+        if case.counts and not case.failed:
+            assert not case.trial.kept(RULES)
+            found[case.trial.seed] = judged.held(case, judged.replayed(case), RULES)
+    assert [one.name for one in found.values() if one.truth.limits and not judged.right_layer(one)] == []
+    assert [one.name for one in found.values() if one.blamed and not one.truth.limits] == []
+    assert [one.name for one in found.values() if one.wrong and one.first.confidence >= judged.SURE] == []
+    assert {seed for seed, one in found.items() if one.right_cause} >= NAMED_OF_OTHERS
 
 
 def test_each_case_of_the_sample_is_told_as_it_is() -> None:

@@ -1,11 +1,12 @@
 """Who issues I/O on this machine: processes with what they moved, their control group, and where their threads wait.
 
 Reads    /proc/PID/io, stat, cgroup and schedstat of every process at the beginning, at the end and in between; of the
-         few that move data, state and wait channel of their threads. Costs    a look at all processes 25 µs each, at
-         most `Paced`'s share of the time; a look at threads 20 µs each. Needs    root for the processes of other
-         users, and for wait channels. Blind to I/O of a process that began and ended between two looks; whose pages
-         the kernel writes later (they count where they were dirtied); requests that a server issues for others (they
-         are the server's).
+         few that move data, state and wait channel of their threads; who serves the command (`serving`). Costs    a
+         look at all processes 25 µs each, at most `Paced`'s share of the time; a look at threads 20 µs each. Needs
+         root for the processes of other users, and for wait channels. Blind to I/O of a process that began and ended
+         between two looks, and of one that ended after the last of them (both are its parent's, once that has waited
+         for it); whose pages the kernel writes later (they count where they were dirtied); requests that a server
+         issues for others (they are the server's).
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from strata.host.cgroups import groups
 from strata.host.proc import Sys
 from strata.model.watch import ISSUERS_MOST, Issuer, ThreadTime
 from strata.probes.processes import TICK_S, fields_of, names_in
+from strata.probes.serving import Serving
 
 THREADS_MOST = 24
 LOOK_S = 0.05
-_ALL_S, FAMILY_S = 1.0, 0.5
+_ALL_S, FAMILY_S = 1.0, 0.2
 SHARE = 0.003
 """Of the time that may go into looks at all processes."""
 _LEAST_BYTES = 4096
@@ -38,12 +40,24 @@ _CONTAINER = re.compile(r"(?:docker|libpod|cri-containerd|crio|lxc|kubepods)[-/.
 _VM = re.compile(r"machine-qemu|machine\.slice|libvirt")
 
 
+_OF_CHILDREN = ("read_bytes", "write_bytes", "rchar", "wchar", "syscr", "syscw")
+"""What the kernel adds to a parent's own when it has waited for a child."""
+
+
 @dataclass
 class _Seen:
+    """One process: what it had counted at first and at last, and of that what children had that it waited for
+    (``waited_for``). ``beside``: what its ``parent`` had counted when this one was last seen.
+    """
+
     name: str
     start: int
     first: dict[str, float]
     last: dict[str, float]
+    parent: int = 0
+    beside: dict[str, float] = field(default_factory=dict)
+    waited_for: dict[str, float] = field(default_factory=dict)
+    gone: bool = False
     states: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(("running", "storage", "sleeping", "other"), 0)
     )
@@ -53,10 +67,24 @@ class _Seen:
     moved_before: float = 0.0
     """Bytes, until it was counted anew: a watching that goes on looks at all processes only then."""
 
+    def grown(self, key: str) -> float:
+        """By how much, since the beginning, by its own doing."""
+        return self.last.get(key, 0.0) - self.first.get(key, 0.0) - self.waited_for.get(key, 0.0)
+
+    @property
+    def moved(self) -> float:
+        """Bytes, since the beginning, by its own doing."""
+        return self.grown("read_bytes") + self.grown("write_bytes")
+
+    @property
+    def at_work(self) -> float:
+        """Bytes: what it moved, or had until it was counted anew."""
+        return max(self.moved_before, self.moved)
+
     def begin_again(self) -> None:
         """What comes is counted from here on."""
-        self.moved_before = _moved(self)
-        self.first, self.looks, self.threads = self.last, 0, 0
+        self.moved_before = self.moved
+        self.first, self.looks, self.threads, self.waited_for = self.last, 0, 0, {}
         self.states = dict.fromkeys(self.states, 0)
 
 
@@ -84,6 +112,7 @@ class Issuers:
         self._root: int | None = None
         self._groups: dict[int, str] = {}
         self._family: set[int] = set()
+        self._serving: Serving | None = None
 
     def start(self) -> Issuers:
         """The first look."""
@@ -95,13 +124,26 @@ class Issuers:
 
     def command(self, pid: int) -> None:
         """From now on this process and those below it are the watched ones."""
+        self._serving = Serving()
         self._root = pid
+
+    @property
+    def family(self) -> tuple[int, ...]:
+        """The command and all processes that were seen below it."""
+        return tuple(sorted(self._family))
+
+    @property
+    def serving(self) -> tuple[int, ...]:
+        """The processes that were seen to serve the command."""
+        return () if self._serving is None else tuple(sorted(self._serving.found))
 
     def stop(self) -> tuple[Issuer, ...]:
         """The last look, and who issued most, first."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
+        if self._serving is not None:
+            self._serving.close()
         return self.take()
 
     def take(self) -> tuple[Issuer, ...]:
@@ -131,7 +173,7 @@ class Issuers:
 
     def _go(self) -> None:
         begun = time.monotonic()
-        all_at = family_at = begun + self._all_s
+        all_at, family_at = begun + self._all_s, begun
         while not self._stop.wait(self._look_s):
             with self._looking:
                 now = time.monotonic()
@@ -158,12 +200,35 @@ class Issuers:
                 children = self._sys.text(f"/proc/{pid}/task/{tid}/children") or ""
                 todo += [int(child) for child in children.split()]
         for pid in self._family - done:
-            self._look_at(pid)
+            if pid not in self._seen or not self._seen[pid].gone:
+                self._look_at(pid)
+        self._note_gone(self._family)
+        if self._serving is not None:
+            at_work = [pid for pid, one in self._seen.items() if one.at_work >= _LEAST_BYTES and not one.gone]
+            at_work.sort(key=lambda pid: -self._seen[pid].at_work)
+            self._serving.look(self._family, at_work[: 2 * ISSUERS_MOST])
 
     def _look_at_all(self) -> None:
         for name in names_in(self._sys.at("/proc")):
             if name[0] in "123456789" and (pid := int(name)) != self._own:
                 self._look_at(pid)
+        self._note_gone(self._seen)
+
+    def _note_gone(self, pids: Iterable[int]) -> None:
+        """What a child had counted is in its parent's count, too, once the parent has waited for it."""
+        for pid in tuple(pids):
+            one = self._seen.get(pid)
+            if one is None or one.gone or self._sys.exists(f"/proc/{pid}"):
+                continue
+            one.gone = True
+            if (parent := self._seen.get(one.parent)) is None:
+                continue
+            self._look_at(one.parent)
+            for key in _OF_CHILDREN:
+                # Of a child that nobody waits for nothing is added.
+                grown = parent.last.get(key, 0.0) - one.beside.get(key, 0.0)
+                had = min(one.last.get(key, 0.0), max(0.0, grown))
+                parent.waited_for[key] = parent.waited_for.get(key, 0.0) + had
 
     def _look_at(self, pid: int) -> None:
         stat = self._sys.text(f"/proc/{pid}/stat") or ""
@@ -185,13 +250,17 @@ class Issuers:
             seen = self._seen[pid] = _Seen(name, int(fields[19]), first, now)
             self._groups.pop(pid, None)
             self._quotas.pop(pid, None)
-        seen.last = now
+        # Of one that has ended and is not waited for yet, only some can be read.
+        seen.last = {**seen.last, **now}
+        seen.parent = int(fields[1])
+        above = self._seen.get(seen.parent)
+        seen.beside = {} if above is None else above.last
         if self._followed(pid):
             self._look_at_group(pid)
 
     def _followed(self, pid: int) -> bool:
         one = self._seen.get(pid)
-        return one is not None and (pid in self._family or max(one.moved_before, _moved(one)) >= _LEAST_BYTES)
+        return one is not None and (pid in self._family or one.at_work >= _LEAST_BYTES)
 
     def _note_family(self, pid: int, parent: int) -> None:
         if self._root is not None and (pid == self._root or parent in self._family or parent == self._root):
@@ -217,8 +286,8 @@ class Issuers:
             self._look_at(self._root)
         # The command first, then who moves most: there is not room for all on a busy host.
         chosen = sorted(
-            (pid for pid in self._seen if self._followed(pid)),
-            key=lambda pid: (pid not in self._family, -max(self._seen[pid].moved_before, _moved(self._seen[pid]))),
+            (pid for pid, one in self._seen.items() if self._followed(pid) and not one.gone),
+            key=lambda pid: (pid not in self._family, -self._seen[pid].at_work),
         )
         room = THREADS_MOST
         for pid in chosen[: 2 * ISSUERS_MOST]:
@@ -261,7 +330,7 @@ class Issuers:
         seconds = max(self._ended - self._began, 1e-9)
 
         def rate(*names: str) -> float:
-            return sum(max(0.0, one.last.get(n, 0.0) - one.first.get(n, 0.0)) for n in names) / seconds
+            return sum(max(0.0, one.grown(n)) for n in names) / seconds
 
         looks = ThreadTime(threads=one.threads, looks=one.looks, **one.states) if one.looks else None
         group = self._groups.get(pid, "")
@@ -293,10 +362,6 @@ class Issuers:
 def most(found: Iterable[Issuer]) -> tuple[Issuer, ...]:
     """The command first (a client in user space moves nothing that the kernel calls storage), then who moved most."""
     return tuple(sorted(found, key=lambda i: (not i.watched, -_bytes(i), -i.asked_bytes, -i.cores))[:ISSUERS_MOST])
-
-
-def _moved(one: _Seen) -> float:
-    return sum(one.last.get(n, 0.0) - one.first.get(n, 0.0) for n in ("read_bytes", "write_bytes"))
 
 
 def _bytes(one: Issuer) -> float:

@@ -23,6 +23,8 @@ _STALE_S = 10.0
 """Without a look for so long, all numbers may have been given out again, and nothing that was known holds."""
 SHARE = 0.002
 """Of the time that may go into looking: with thousands of processes or connections it is done less often."""
+_STREAMS = 2
+"""The last descriptor of a standard stream."""
 _FREE = 2
 """The first look asks for everything, which says nothing of the price of the next; the second one comes when the
 measurement has just begun, and with it its connections."""
@@ -123,6 +125,10 @@ class Processes:
         """The kernel's name of it (15 characters)."""
         return self._known[pid][2]
 
+    def parent(self, pid: int) -> int | None:
+        """Who started it, or took it over; None where it is not there."""
+        return self._known[pid][0] if self.know(pid) else None
+
     def above(self, pid: int) -> set[int]:
         """Its ancestors."""
         found: set[int] = set()
@@ -170,13 +176,13 @@ class Processes:
         """Whether somebody is known to have the socket, and all of them still do."""
         pids = self._holders.get(name, set())
         for pid in pids - self._fresh.keys():
-            self._fresh[pid] = _sockets_of(pid)
+            self._fresh[pid] = sockets_of(pid)
         return bool(pids) and all(name in self._fresh[pid] for pid in pids)
 
     def _walk(self, pids: Iterable[int]) -> None:
         for pid in pids:
             self._walked[pid] = self.started(pid)
-            self._fresh[pid] = _sockets_of(pid)
+            self._fresh[pid] = sockets_of(pid)
             for name in self._fresh[pid]:
                 self._holders.setdefault(name, set()).add(pid)
 
@@ -216,10 +222,13 @@ def _between(pid: int, before: int | None, now: int | None) -> bool:
     return before < pid <= now if before <= now else pid > before or pid <= now
 
 
-def _sockets_of(pid: int) -> frozenset[str]:
-    """``socket:[inode]`` of each that the process has open; none where it may not be looked into."""
+def sockets_of(pid: int, streams: bool = True) -> frozenset[str]:
+    """``socket:[inode]`` of each that the process has open; none where it may not be looked into. ``streams``: its
+    standard streams, too.
+    """
     found = set()
     for fd in names_in(f"/proc/{pid}/fd"):
-        with contextlib.suppress(OSError):
-            found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))  # noqa: PTH115
+        if streams or int(fd) > _STREAMS:
+            with contextlib.suppress(OSError):
+                found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))  # noqa: PTH115
     return frozenset(held for held in found if held.startswith("socket:"))

@@ -34,6 +34,26 @@ def test_a_limit_on_bytes_is_told_by_requests_of_several_sizes() -> None:
     assert found.per_byte is True
 
 
+@pytest.mark.parametrize("late_us", [80, 150, 220])
+def test_a_cap_is_found_behind_answers_that_come_late(late_us: float) -> None:
+    chance = random.Random(late_us)
+    capped = queue(16, 64, lambda n, s: 2400 + abs(chance.gauss(0, late_us)), gap_us=lambda _: 1000)
+    found = pacing.pace(capped)
+    assert found is not None
+    assert (found.at_once, found.per_byte) == (1, None)
+    assert found.service_ns == pytest.approx(1e6, rel=0.02)
+
+
+@pytest.mark.parametrize("servers", range(2, 9))
+@pytest.mark.parametrize("vary_us", [30, 120, 300, 600, 1200])
+def test_servers_whose_times_vary_are_never_taken_for_a_cap(servers: int, vary_us: float) -> None:
+    for seed in range(5):
+        chance = random.Random(f"{servers} {vary_us} {seed}")
+        took = [max(100.0, chance.gauss(2400, vary_us)) for _ in range(800)]
+        found = pacing.pace(queue(24, servers, lambda n, s, took=took: took[n]))  # type: ignore[misc]
+        assert found is None or found.at_once == servers
+
+
 def test_random_service_times_have_no_pace() -> None:
     chance = random.Random(1)
     assert pacing.pace(queue(16, 4, lambda n, s: chance.expovariate(1 / 2400))) is None

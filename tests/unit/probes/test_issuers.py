@@ -175,3 +175,43 @@ def test_a_number_that_was_given_out_again_has_its_own_group_and_nothing_is_kept
         assert (looked._seen, looked._groups, looked._quotas) == ({}, {}, {})
     finally:
         looked.stop()
+
+
+AGAIN = """
+import os, subprocess, sys, time
+child = 'import os, sys, time; fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o600)\\n'
+child += 'for _ in range(10): os.write(fd, b"x" * 1048576); os.fsync(fd); time.sleep(0.06)'
+for _ in range(2):
+    subprocess.run([sys.executable, "-c", child, sys.argv[1]], check=True)
+time.sleep(60)
+"""
+WRITTEN = 20 << 20
+
+
+def test_a_parent_that_waits_for_its_children_is_not_told_with_what_they_moved(tmp_path: Path) -> None:
+    """The kernel adds what a child had counted to its parent once that has waited for it."""
+    looked = Issuers(look_s=0.02).start()
+    began = time.monotonic()
+    child = subprocess.Popen([sys.executable, "-c", AGAIN, str(tmp_path / "out")])
+    try:
+        looked.command(child.pid)
+        while _written(child.pid) < WRITTEN:
+            assert time.monotonic() < began + 60
+            time.sleep(0.05)
+        time.sleep(0.7)
+        found = [i for i in looked.stop() if i.watched]
+        seconds = time.monotonic() - began
+    finally:
+        child.kill()
+        child.wait()
+    told = {i.pid: i.asked_bytes * seconds for i in found}
+    # All of it once. What a child did after it was seen for the last time is its parent's.
+    assert len(told) == 3
+    assert WRITTEN <= sum(told.values()) < 1.3 * WRITTEN
+    assert told[child.pid] < 0.6 * WRITTEN
+
+
+def _written(pid: int) -> int:
+    """With what its children wrote that it has waited for."""
+    pairs = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
+    return int(pairs["wchar"])

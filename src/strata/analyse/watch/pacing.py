@@ -19,13 +19,22 @@ from numpy.typing import NDArray
 from strata.model.watch import Requests
 
 LAGS = 64
-FEWEST = 100
+FEWEST, FEW = 100, 20
+"""Requests in which a lag is looked for, and in which a single pace is seen if it is twice as regular."""
 REGULAR = 0.12
 """Spread (interquartile range ÷ median) of the times at the lag from which on it is a pace."""
 STANDS_OUT = 2.0
 """A neighbouring lag varies at least so many times as much; of lag 1 the double lag may vary as little."""
+SCHEDULED, LATE, ALIKE = 16, 0.6, 1.5
+"""Lags at which a clock is looked for; of the time between two completions at most so much late; and the times at all
+lags vary by no more than so many times the least."""
 OTHER_SIZE, OTHERS = 1.4, 0.1
 """A size that is so many times another one, and the share of requests of such sizes that tells anything."""
+PARTS_US, FEWEST_TOGETHER = 100.0, 50
+"""Between parts of one request less than this; requests of which a share is told."""
+PARTS, RESTS = 0.4, 0.1
+"""Of the completions, with another request behind them, and of the time, without any: where parts of requests are
+served one after the other."""
 WAITS = 0.8
 """Of the completions: so many had requests waiting behind them, else there is no pace to see."""
 
@@ -62,21 +71,31 @@ def pace(requests: Requests) -> Pace | None:
     # The last ones are left by those that were not traced to their end.
     inside = ends <= issued[-1] if issued.size else np.zeros(0, dtype=np.bool_)
     ends, sizes = ends[inside], sizes[inside]
-    if ends.size < FEWEST or not _waited(issued, ends):
+    if ends.size < FEW or not _waited(issued, done, ends):
         return None
+    if ends.size < FEWEST:
+        low, middle, high = np.percentile(np.diff(ends), (25, 50, 75))
+        spread = float((high - low) / middle) if middle > 0 else np.inf
+        plain = None if _diverse(sizes) else Pace(1, float(middle) * 1e3, spread, None, int(ends.size))
+        return plain if spread <= REGULAR / 2 else None
     if (by_bytes := _by_bytes(ends, sizes)) is not None:
         return by_bytes
-    best = _lag(ends)
+    best = _lag(ends) or _schedule(ends)
     if best is None:
         return None
     lag, middle, spread = best
     return Pace(lag, middle * 1e3, spread, False if _diverse(sizes) else None, int(ends.size))
 
 
-def _waited(issued: NDArray[np.float64], ends: NDArray[np.float64]) -> bool:
-    """Whether more than one was under way nearly all the time."""
+def _waited(issued: NDArray[np.float64], done: NDArray[np.float64], ends: NDArray[np.float64]) -> bool:
+    """Whether more than one was under way nearly all the time; or one at least, and often more (parts of one request,
+    which come when the one before is done).
+    """
     in_flight = np.searchsorted(issued, ends, side="left") - np.arange(1, ends.size + 1)
-    return float(np.mean(in_flight >= 1)) >= WAITS
+    if float(np.mean(in_flight >= 1)) >= WAITS:
+        return True
+    idle = np.maximum(0.0, issued[1:] - np.maximum.accumulate(done)[:-1])
+    return bool(np.mean(in_flight >= 1) >= PARTS and idle.sum() <= RESTS * (ends[-1] - issued[0]))
 
 
 def _lag(ends: NDArray[np.float64]) -> tuple[int, float, float] | None:
@@ -89,11 +108,30 @@ def _lag(ends: NDArray[np.float64]) -> tuple[int, float, float] | None:
         if spread > REGULAR:
             continue
         # A sum of independent times gets regular too: then every lag behind it is, and its neighbours as much. Servers
-        # that end together leave most of the neighbouring times alike, but not the outer ones.
-        around = [found[n][2] for n in (lag - 1, lag + 1) if n in found]
-        if lag == 1 or all(other >= STANDS_OUT * max(wide, 0.01) for other in around):
+        # that end together leave most of the neighbouring times alike, but not the outer ones; where single answers
+        # come late, it is the other way round.
+        around = [found[n] for n in (lag - 1, lag + 1) if n in found]
+        outer = all(other[2] >= STANDS_OUT * max(wide, 0.01) for other in around)
+        inner = all(other[1] >= STANDS_OUT * max(spread, 0.01) for other in around)
+        if lag == 1 or outer or inner:
             return lag, middle, spread
     return None
+
+
+def _schedule(ends: NDArray[np.float64]) -> tuple[int, float, float] | None:
+    """A limit on the rate lets requests through by a clock, however late single ones are told: then the times at all
+    lags vary by as much as one, and at long lags by next to nothing of themselves. Times that are independent add up,
+    and servers vary less at their own lag.
+    """
+    if ends.size < 4 * SCHEDULED:
+        return None
+    parts = [np.percentile(ends[lag:] - ends[:-lag], (25, 50, 75)) for lag in range(1, SCHEDULED + 1)]
+    vary = [float(high - low) for low, _, high in parts]
+    gap, last = float(parts[0][1]), float(parts[-1][1])
+    if gap <= 0 or vary[0] > LATE * gap or max(vary) > ALIKE * max(min(vary), 1e-9):
+        return None
+    spread = vary[-1] / last
+    return (1, last / SCHEDULED, spread) if spread <= REGULAR / 2 else None
 
 
 def _diverse(sizes: NDArray[np.float64]) -> bool:
@@ -129,6 +167,18 @@ def alone(stretches: Sequence[Requests]) -> Alone | None:
     return Alone(len(found), float(np.median(found))) if found else None
 
 
+def rested(stretches: Sequence[Requests], ns: float) -> Alone | None:
+    """Those that came when the device had had nothing for so long: a limit on the rate lets them through at once."""
+    found: list[float] = []
+    for one in stretches:
+        free_at = -np.inf if one.fresh else np.inf
+        for issued, took in zip(one.issued_us, one.took_us, strict=True):
+            if issued >= free_at + ns / 1e3:
+                found.append(took * 1e3)
+            free_at = issued + took if free_at == np.inf else max(free_at, issued + took)
+    return Alone(len(found), float(np.median(found))) if found else None
+
+
 @dataclass(frozen=True)
 class Burst:
     """Requests that came at once to an idle device: ``together`` of ``count`` took about as long as the first."""
@@ -156,6 +206,22 @@ def burst(stretches: Sequence[Requests]) -> Burst | None:
             free_at = last if free_at == np.inf else max(free_at, last)
             at = end
     return best
+
+
+def together(stretches: Sequence[Requests]) -> float | None:
+    """Share of the requests that were issued while an earlier one was under way. Parts of one request come at once, and
+    are none of two.
+    """
+    met = count = 0
+    for one in stretches:
+        free_at, before = 0.0, -np.inf
+        for issued, took in zip(one.issued_us, one.took_us, strict=True):
+            if issued - before >= PARTS_US:
+                count += 1
+                met += issued < free_at
+                before = issued
+            free_at = max(free_at, issued + took)
+    return met / count if count >= FEWEST_TOGETHER else None
 
 
 def spread_of_times(requests: Requests) -> float:

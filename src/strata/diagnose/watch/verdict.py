@@ -41,12 +41,14 @@ FIRST = (
     Cause.WIRE_LATENCY,
     Cause.PROCESSORS,
     Cause.GENERATOR,
+    Cause.IOPS_CAP,
+    Cause.BANDWIDTH_CAP,
     Cause.SPLITS,
     Cause.MISALIGNED,
 )
 """Of claims that can all be so, the more specific one first: what a device does between its stalls is asked
-afterwards, and a full
-wire makes its round trip long."""
+afterwards, a full
+wire makes its round trip long, and a limit on a rate holds the parts of a request as it holds whole ones."""
 
 
 QUEUED = (Cause.MEDIUM, Cause.SLOW_MEDIUM, Cause.LIMITED_QUEUE, Cause.IOPS_CAP, Cause.BANDWIDTH_CAP)

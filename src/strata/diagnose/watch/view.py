@@ -21,6 +21,8 @@ IDLE_IOPS = 3.0
 IDLE_BYTES = 64 << 10
 LOAD = 0.05
 """Of the requests at the device, from which on who issues them belongs to the load."""
+OWN = 0.01
+"""Of the requests at the device: a command that has fewer may issue none itself."""
 SMALL_BYTES = 8 << 10
 """The random reads that a specification speaks of."""
 
@@ -190,6 +192,18 @@ class LoadView:
         return pacing.alone([a.requests for a in self.arrivals if a.requests is not None])
 
     @cached_property
+    def rested(self) -> Alone | None:
+        """Requests that came when the device had had nothing for the time between two completions of its pace."""
+        if self.pace is None or self.pace.at_once != 1:
+            return None
+        return pacing.rested([a.requests for a in self.arrivals if a.requests is not None], self.pace.service_ns)
+
+    @cached_property
+    def together(self) -> float | None:
+        """Share of the requests that came to the device while another one was there."""
+        return pacing.together([a.requests for a in self.arrivals if a.requests is not None])
+
+    @cached_property
     def burst(self) -> Burst | None:
         """Requests that came together to an idle device."""
         return pacing.burst([a.requests for a in self.arrivals if a.requests is not None])
@@ -236,6 +250,12 @@ class LoadView:
         at_it = self.device is not None and self.device[1] == node
         return tuple(i for i in there if at_it and i.pid in at_device) or there[:1]
 
+    @cached_property
+    def issuing(self) -> tuple[Issuer, ...]:
+        """The processes of the load, and those that serve them: a database issues what its client asks for."""
+        serving = set(self.seen.serving) - {i.pid for i in self.watched if i.node is None} - set(self.seen.servers)
+        return (*self.watched, *(i for i in self.seen.issuers if i.node is None and i.pid in serving))
+
     @property
     def beside(self) -> tuple[Issuer, ...]:
         """Who issues on the machine of the device, the load's own among them."""
@@ -244,24 +264,42 @@ class LoadView:
 
     @cached_property
     def mine(self) -> frozenset[int]:
-        """Processes of the device's machine whose requests are the load's: its own, and the servers that issue them
-        for it.
+        """Processes of the device's machine whose requests are the load's: its own, those of who serves it, and of the
+        servers that issue them for it.
         """
         names = {s.name for s in self.resources.servers} if not self.seen.servers else set()
         # Processes that serve are known of this machine alone.
-        servers = self.seen.servers if self.device is not None and self.device[1] is None else ()
-        served = {s.pid for s in self.sharers if s.pid in servers or s.name in names}
-        return frozenset({i.pid for i in self.watched if i in self.beside} | served)
+        here = self.device is not None and self.device[1] is None
+        servers = {*self.seen.servers, *self.seen.serving, *self.seen.family} if here else set()
+        served = {s.pid for s in self.sharers if s.pid in servers or s.name in names or self._of_a_moment(s)}
+        return frozenset({i.pid for i in self.issuing if i in self.beside} | served)
+
+    def _of_a_moment(self, one: Sharer) -> bool:
+        """Whether it is called as a process of the command and was never seen itself: programs that a command begins
+        again and again come and go between two looks.
+        """
+        mine = {i.name for i in self.watched if i.node is None}
+        seen = {i.pid for i in self.seen.issuers}
+        return one.name in mine and one.pid not in seen and not one.kernel and self.seen.ran is not None
+
+    @cached_property
+    def issues(self) -> bool:
+        """Whether requests at the device are known to be the load's. Threads of the kernel write for whoever dirtied a
+        page, so what processes moved counts as well, of whatever device.
+        """
+        traced = sum(s.share for s in self.sharers if s.pid in self.mine)
+        moved = sum(_moved(i) for i in self.beside if i.pid in self.mine)
+        return traced >= OWN or moved >= LOAD * self.bytes_per_s > 0
 
     def state(self, name: str) -> float | None:
         """Share of the looks at the load's threads in that state (running, storage, sleeping, other)."""
-        # Who steers the load has no requests of its own, moves no data, and where nobody does (a client in user space)
-        # hardly runs.
+        # Who steers the load has no requests of its own, moves no data, and where nobody does hardly runs. Over a wire
+        # that is a client in user space: what it moves to storage is anything but the load.
         traced = {one.pid for one in self.sharers if one.share >= LOAD}
         node = None if self.device is None else self.device[1]
-        most = max((_moved(i) for i in self.watched), default=0.0)
-        busiest = max((i.cores for i in self.watched), default=0.0)
-        seen = [i for i in self.watched if i.threads is not None]
+        most = 0.0 if self.remote else max((_moved(i) for i in self.issuing), default=0.0)
+        busiest = max((i.cores for i in self.issuing), default=0.0)
+        seen = [i for i in self.issuing if i.threads is not None]
         chosen = [i.threads for i in seen if i.threads is not None and i.node == node and i.pid in traced] or [
             i.threads
             for i in seen
@@ -294,6 +332,14 @@ class LoadView:
             key = r.node, r["end"]
             least[key] = min(least.get(key, r.value), r.value)
         return max(least.values()) * 1e9 if least else None
+
+    @cached_property
+    def sending(self) -> float | None:
+        """Connections of the path, at its busier end, with something on its way that is not acknowledged yet, mean."""
+        ends: dict[str, float] = {}
+        for r in self.of_the_path(tcp.BUSY):
+            ends[r["end"]] = ends.get(r["end"], 0.0) + r.value
+        return max(ends.values(), default=None)
 
     @cached_property
     def outstanding(self) -> float | None:

@@ -41,7 +41,7 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
 
 def _cpu(view: LoadView) -> Iterator[Claim | Not]:
     """Its own CPU time: a quota, or a CPU that it never leaves."""
-    for one in view.watched:
+    for one in view.issuing:
         if one.throttled is not None and one.throttled >= HELD_BACK:
             yield Claim(
                 Cause.CLIENT_PROCESSORS,

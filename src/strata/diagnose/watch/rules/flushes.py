@@ -21,6 +21,8 @@ EMPTY = 0.2
 BLOCK = 4096
 SPLIT = 0.5
 """Splits of each I/O."""
+EXPLAINED = 0.75
+"""Of the rate that the parts' own time gives: a device that does less is held by something else."""
 
 
 def judge(view: LoadView) -> Iterator[Claim | Not | str]:
@@ -38,8 +40,10 @@ def _flushes(view: LoadView) -> Iterator[Claim | Not]:
     counted = (disk.reads, disk.read_ns), (max(0.0, disk.writes - disk.flushes), disk.write_ns)
     data = sum(n * (ns or 0.0) for n, ns in counted) / 1e9
     if (traced := _data_in_flight(view)) is not None and view.in_flight is not None:
-        # Whoever waits for a flush that others share has an empty write in flight, which counts among the writes.
-        waiting, data = max(waiting, view.in_flight - traced), traced
+        # Whoever waits for a flush that others share has an empty write in flight, which counts among the writes. One
+        # flush runs at a time, so it waits for two of them at the most: more than that is no flush's time.
+        empty = 2 * (view.iops - _traced_rate(view)) * disk.flush_ns / 1e9
+        waiting, data = max(waiting, min(view.in_flight - traced, empty)), traced
     share = waiting / (waiting + data) if waiting + data > 0 else 0.0
     name = view.device_name or ""
     if share < SHARE:
@@ -64,13 +68,16 @@ def _flushes(view: LoadView) -> Iterator[Claim | Not]:
 
 def _data_in_flight(view: LoadView) -> float | None:
     """Requests with data in flight, mean, by what was traced; None where the counter has no others."""
-    disk = view.disk
-    seconds = sum(a.seconds for a in view.arrivals)
-    rate = sum(a.summary.read.requests + a.summary.write.requests for a in view.arrivals) / seconds if seconds else 0.0
+    disk, rate = view.disk, _traced_rate(view)
     took = [t for a in view.arrivals if a.requests is not None for t in a.requests.took_us]
     if disk is None or not took or rate <= 0 or view.iops < (1 + EMPTY) * rate:
         return None
     return rate * sum(took) / len(took) / 1e6
+
+
+def _traced_rate(view: LoadView) -> float:
+    seconds = sum(a.seconds for a in view.arrivals)
+    return sum(a.summary.read.requests + a.summary.write.requests for a in view.arrivals) / seconds if seconds else 0.0
 
 
 def _splits(view: LoadView) -> Iterator[Claim | Not]:
@@ -82,6 +89,13 @@ def _splits(view: LoadView) -> Iterator[Claim | Not]:
         yield Not(Cause.SPLITS, f"{units.significant(each, 2)} splits of each I/O")
         return
     name = view.device_name or ""
+    own = _parts_explain(view)
+    if own is not None and own < EXPLAINED:
+        yield Not(
+            Cause.SPLITS,
+            f"the time that the parts themselves take would give {1 / own:.2g} times as many of them at {name}",
+        )
+        return
     moved = sum(a.summary.read.bytes + a.summary.write.bytes for a in view.arrivals)
     parts = sum(a.summary.read.requests + a.summary.write.requests for a in view.arrivals)
     yield Claim(
@@ -95,6 +109,14 @@ def _splits(view: LoadView) -> Iterator[Claim | Not]:
         (f"{name}: {units.significant(each, 2)} splits of each I/O that entered",),
         what=name,
     )
+
+
+def _parts_explain(view: LoadView) -> float | None:
+    """The rate at the device, of that which as many in flight get by the specified time of one; None without one."""
+    if view.spec is None or view.in_flight is None or view.iops <= 0:
+        return None
+    at_once = min(max(view.in_flight, 1.0), view.spec.at_once)
+    return view.iops * view.spec.service_ns(view.size) / 1e9 / at_once
 
 
 def _misaligned(view: LoadView) -> Iterator[Claim | Not]:

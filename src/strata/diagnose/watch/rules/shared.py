@@ -1,12 +1,14 @@
 """Who shares the device: requests of others wait in the same queue.
 
-Evidence: a trace that says whose each request is. Threads of the kernel that write for others are nobody's. Without a
-trace: what processes moved, of whatever device.
+Evidence: a trace that says whose each request is. Threads of the kernel that write for others are nobody's. Who serves
+the command (a database its client) issues for it. Where the command has no requests and nobody is seen to serve it, it
+is not known whose they are. Without a trace: what processes moved, of whatever device.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from strata import units
 from strata.diagnose.watch.claim import Claim, Not
@@ -32,11 +34,32 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     others = [s for s in view.sharers if s.pid not in mine and not s.kernel]
     share = sum(s.share for s in others)
     if share < OTHERS:
-        yield Not(Cause.NOISY_DEVICE, f"others have {units.percent(share, 2)} of the requests at {view.device_name}")
+        served = sorted({clean(s.name) for s in view.sharers if s.pid in view.seen.serving})
+        with_it = f" (the command is served by {', '.join(served)})" if served else ""
+        yield Not(
+            Cause.NOISY_DEVICE, f"others have {units.percent(share, 2)} of the requests at {view.device_name}{with_it}"
+        )
         return
     node = None if view.device is None else view.device[1]
-    who = place(f"{others[0].name}/{others[0].pid}", node)
-    yield from _claimed(view, share, clean(who), 0.86 if view.seen.ran is not None else 0.6)
+    who = clean(place(f"{others[0].name}/{others[0].pid}", node))
+    if view.seen.ran is not None and not view.issues:
+        yield from _unknown(view, share, who)
+        return
+    yield from _claimed(view, share, who, 0.86 if view.seen.ran is not None else 0.6)
+
+
+def _unknown(view: LoadView, share: float, who: str) -> Iterator[Claim | str]:
+    """The command issues nothing itself: who has the requests may be its server as well as a neighbour."""
+    tells = "who serves the command: it has hardly any requests of its own, and no process is seen at its connections"
+    yield tells
+    for one in _claimed(view, share, who, 0.4):
+        yield replace(
+            one,
+            explanation=f"{one.what} always has requests waiting. {units.percent(share, 2)} of them are issued by "
+            f"{who} and others, and the command issues hardly any: they may be for it or for another program.",
+            next_step=f"Find out whether {who} works for the command. If not: {one.next_step}",
+            missing=(tells,),
+        )
 
 
 def _by_processes(view: LoadView, mine: frozenset[int]) -> Iterator[Claim | Not]:
@@ -46,7 +69,13 @@ def _by_processes(view: LoadView, mine: frozenset[int]) -> Iterator[Claim | Not]
     other = [i for i in view.beside if i.pid not in mine]
     rest = at_device - moved
     there = sum(i.read_bytes + i.write_bytes for i in other)
-    if at_device > 0 and moved > 0 and rest >= OTHERS * at_device and there >= 0.7 * rest:
+    if (
+        at_device > 0
+        and moved > 0
+        and (view.issues or view.seen.ran is None)
+        and rest >= OTHERS * at_device
+        and there >= 0.7 * rest
+    ):
         most = max(other, key=lambda i: i.read_bytes + i.write_bytes)
         yield from _claimed(view, rest / at_device, clean(most.label), 0.6)
 

@@ -25,6 +25,12 @@ OTHERS = 0.3
 FAR_NS = 300_000.0
 """A round trip that is shorter explains no wait that a load would notice beside its device."""
 MOST_OF_IT, PART = 0.6, 0.4
+NEVER_QUIET = 0.9
+"""Connections with something on its way, mean, from which on nobody pauses: what sleeps then waits."""
+SEVERAL = 0.2
+"""Of the requests at the device: so many meet another one, and the load has more than one at a time."""
+NOTHING = 0.25
+"""Of the time in which the device has no request, from which on it is more than half of nothing that holds the load."""
 WAITING = 0.3
 
 
@@ -216,7 +222,11 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
     known = view.outstanding
     asks = both if known is None else known
     sleeping = view.state("sleeping")
-    if both < 0.6 and (known is None or known <= 1):
+    # A thread that sleeps says nothing of what it waits for; what is on its way says that something was asked for.
+    quiet = view.sending is None or view.sending < NEVER_QUIET
+    single = view.together is None or view.together < SEVERAL
+    counted = known is not None or view.together is not None
+    if both < 0.6 and (known is None or known <= 1) and quiet:
         # Not even one is under way all the time, by what is counted.
         sure = 0.85 if sleeping is not None and sleeping >= 0.4 and both < 0.5 else 0.5
         yield Claim(
@@ -230,10 +240,10 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
             seen,
         )
         return
-    if sleeping is not None and sleeping >= 0.4 and 0.6 <= both < 2.0:
+    if sleeping is not None and sleeping >= 0.4 and 0.6 <= both < 2.0 and quiet and single:
         yield Claim(
             Cause.GENERATOR,
-            0.8,
+            0.8 if counted and view.sending is not None else 0.6,
             sleeping,
             f"the application sleeps for {units.percent(sleeping, 2)} of the time",
             "Its threads sleep because they requested it, and few requests are on the wire or at the device: the load "
@@ -242,16 +252,37 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
             seen,
         )
         return
-    if both <= 1.3 and asks <= 1.3:
+    if both <= 1.3 and asks <= 1.3 and single:
         yield Claim(
             Cause.GENERATOR,
-            0.82,
+            0.82 if counted else 0.6,
             1.0,
             "the application has one request at a time",
             f"One request is outstanding at a time; {units.percent(share, 2)} of its time is the wire's, the rest the "
             "device's.",
             "Issue more requests at once; a shorter way makes each of them quicker.",
             seen,
+        )
+        return
+    idle = 0.0 if view.busy is None else 1 - view.busy
+    if rtt >= FAR_NS and share < PART and idle >= NOTHING and not quiet:
+        # Of a large answer more round trips pass than one: as many as its windows.
+        yield Claim(
+            Cause.WIRE_LATENCY,
+            0.65,
+            idle,
+            f"the wire of {units.duration(rtt)} is never quiet, and the device has nothing for "
+            f"{units.percent(idle, 2)} of the time",
+            f"Something is on its way all the time, and in {units.percent(idle, 2)} of it {view.device_name} has no "
+            f"request. A round trip takes at least {units.duration(rtt)}, and an answer that is larger than the "
+            "connection's window takes several.",
+            "Shorten the path, use several connections, or let the window grow (tcp_rmem, tcp_wmem); a faster disk "
+            "would not help.",
+            (
+                *seen,
+                f"connections have something that is not acknowledged for {units.percent(min(1.0, view.sending or 0))} "
+                "of the time",
+            ),
         )
         return
     if rtt < FAR_NS or share < PART:
