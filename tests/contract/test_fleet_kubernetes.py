@@ -25,7 +25,8 @@ def manifests() -> list[dict[str, Any]]:
 
 
 def wrong(manifest: Mapping[str, Any]) -> list[str]:
-    return problems(manifest, SCHEMA["$defs"][manifest["kind"]], SCHEMA)
+    found: list[str] = problems(manifest, SCHEMA["$defs"][manifest["kind"]], SCHEMA)
+    return found
 
 
 def test_the_manifests_fit_the_published_schema_and_spoiled_ones_do_not() -> None:
