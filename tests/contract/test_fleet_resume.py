@@ -10,6 +10,7 @@ import os
 import signal
 import sqlite3
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -24,6 +25,7 @@ from namespaces import inside, star
 
 from strata.app.kept import opened
 from strata.app.runner import kept_name
+from strata.engine.clients.client import LEASE_S
 from strata.engine.job import Timing
 from strata.engine.port import Keeping, Request
 from strata.errors import StoreError
@@ -33,6 +35,7 @@ from strata.fleet.clients import NodesEngine
 from strata.model.clients import clients_of
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
+from strata.model.result import EngineResult
 from strata.model.run import RunStatus
 from strata.plan.words import workload_from_words
 
@@ -107,30 +110,41 @@ def goes_on(*words: object) -> tuple[float, dict[str, Any]]:
 
 def each_once(document: dict[str, Any]) -> None:
     """No measurement is in the store twice, under whatever order, and every cell has one."""
+    none_twice(document)
+    assert all(cell["iops"] is not None for cell in document["cells"])
+
+
+def none_twice(document: dict[str, Any]) -> int:
+    """How many measurements there are, each of them once."""
     with opened(None) as store:
         done = [c.result for c in store.cells(document["run"]) if c.result is not None and c.error is None]
     assert len({result.started_unix_ns for result in done}) == len(done)
     assert sum(cell["visits"] for cell in document["cells"]) <= len(done)
-    assert all(cell["iops"] is not None for cell in document["cells"])
+    return len(done)
 
 
 @pytest.mark.first
 @pytest.mark.calm
+@pytest.mark.parametrize(
+    "harm", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)], ids=["killed", "stopped"]
+)
 def test_a_node_is_killed_with_its_clients_and_the_missing_cells_are_measured_later(
-    served: str, tmp_path: Path
+    served: str, tmp_path: Path, harm: signal.Signals
 ) -> None:
     with cluster(tmp_path, NAMES) as running:
         first = begun(served, *CELLS, "--clients", CLIENTS, "--nodes", running.address)
         until(lambda: len(cells()) >= 3, first)
-        running.nodes["n3"].kill()
-        killed = time.monotonic()
+        running.nodes["n3"].send_signal(harm)
+        harmed = time.monotonic()
         _, err = first.communicate(timeout=60)
-        assert time.monotonic() - killed < BOUND_S
+        assert time.monotonic() - harmed < BOUND_S
         assert first.returncode == 1
         assert "n3" in err and "strata measure --resume" in err
         good = [order for order, error in cells() if error is None]
         assert len(good) >= 3, "what was finished is kept"
-        ended(running.nodes.pop("n3"))
+        # One that was stopped goes on with its load, finds that it was given up, and ends.
+        running.nodes["n3"].send_signal(signal.SIGCONT)
+        ended(running.nodes.pop("n3"), 30)
         refused = strata("measure", "--resume", "--progress", "none")
         assert refused.returncode == 1 and "4 have joined" in refused.stderr
         running.nodes["n3"] = started(["join", running.address, "--name", "n3"], running.folder / "n3")
@@ -142,15 +156,16 @@ def test_a_node_is_killed_with_its_clients_and_the_missing_cells_are_measured_la
 
 @pytest.mark.slow
 @pytest.mark.alone
-def test_the_scheduler_and_then_the_command_are_killed(served: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("harm", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+def test_the_scheduler_and_then_the_command_are_killed(served: str, tmp_path: Path, harm: signal.Signals) -> None:
     few = NAMES[:3]
     with cluster(tmp_path, few) as running:
         first = begun(served, *CELLS, "--clients", len(few), "--nodes", running.address)
         until(lambda: len(cells()) >= 2, first)
-        running.scheduler.kill()
-        killed = time.monotonic()
+        running.scheduler.send_signal(harm)
+        harmed = time.monotonic()
         _, err = first.communicate(timeout=60)
-        assert time.monotonic() - killed < BOUND_S
+        assert time.monotonic() - harmed < BOUND_S
         assert first.returncode == 1 and "strata measure --resume" in err
     (tmp_path / "again").mkdir()
     with cluster(tmp_path / "again", few) as running:
@@ -233,6 +248,79 @@ def test_one_measurement_whose_command_is_killed_is_fetched_from_the_nodes(serve
             assert list_one(store.cells(run.id)) == cell
     assert strata("report", run.id).returncode == 0
     assert strata("measure", "--resume", "--progress", "none").returncode == 2, "nothing is left to resume"
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_a_command_that_was_stopped_for_longer_than_nodes_wait_goes_on(served: str, tmp_path: Path) -> None:
+    """Its budget went on meanwhile, so that there may be no time for every cell."""
+    few = NAMES[:3]
+    with cluster(tmp_path, few) as running:
+        argv = [*STRATA, "measure", served, *CELLS[:2], "--budget", "40s", "--clients", str(len(few)), "--json"]
+        quiet = [*argv, "--nodes", running.address, "--progress", "none"]
+        first = subprocess.Popen(quiet, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        until(lambda: len(cells()) >= 2, first)
+        first.send_signal(signal.SIGSTOP)
+        before = len(cells())
+        time.sleep(15)
+        first.send_signal(signal.SIGCONT)
+        out, err = first.communicate(timeout=90)
+        assert first.returncode == 0, err
+        assert all(node.poll() is None for node in running.nodes.values())
+    assert none_twice(json.loads(out)) > before
+    assert not [error for _, error in cells() if error is not None]
+
+
+@pytest.mark.root
+@pytest.mark.slow
+def test_what_lost_the_link_to_a_node_is_measured_again_with_it_and_counted_once(tmp_path: Path) -> None:
+    """Its load ended well meanwhile, and is on its own disk: what is there of it is not taken for what comes after."""
+    few = NAMES[:3]
+    with star(few) as spaces:
+        hub = inside(spaces["hub"])
+        apart = {name: inside(spaces[name]) for name in few}
+        wire = ("ip", "-n", Path(spaces["n1"]).name, "link", "set", "wire")
+        with cluster(tmp_path, few, "tcp://10.213.8.1:8786", inside=hub, apart=apart) as running:
+            words = ("null:", "--rw", "randread", "--rate-iops", "600", "--runtime", "3s", "--ramp-time", "200ms")
+            argv = [*hub, *STRATA, "measure", *words, "--clients", "3", "--nodes", running.address]
+            quiet = [*argv, "--progress", "none"]
+            first = subprocess.Popen(quiet, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            until(lambda: measures(running, "n1"), first)
+            time.sleep(1.0)
+            run(*wire, "down")
+            cut, cut_ns = time.monotonic(), time.time_ns()
+            _, err = first.communicate(timeout=60)
+            assert time.monotonic() - cut < BOUND_S
+            assert first.returncode == 1 and "1 of 3 clients were lost (client 1 on n1" in err, err
+            ended(running.nodes.pop("n1"), 30)
+            run(*wire, "up")
+            running.nodes["n1"] = started(["join", running.address, "--name", "n1"], running.folder / "n1", apart["n1"])
+            said(running.nodes["n1"], "has joined")
+            assert results_of(running) == {"n0": 0, "n1": 1, "n2": 0}
+            argv = [*hub, *STRATA, "measure", "--resume", "--json", "--progress", "none"]
+            again = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+            assert again.returncode == 0, again.stderr
+            assert results_of(running) == dict.fromkeys(few, 0), "the nodes have forgotten what is stored"
+    result = whole_once(json.loads(again.stdout)["run"], few)
+    assert result.started_unix_ns > cut_ns and result.iops == pytest.approx(600, rel=0.1)
+
+
+def measures(running: Running, name: str) -> bool:
+    """Whether the node has been told what to measure, after the load generator alone: it writes both down."""
+    plans = running.state_of(name) / "plans"
+    return plans.exists() and len(list(plans.iterdir())) == 2
+
+
+def whole_once(run_id: str, names: Sequence[str]) -> EngineResult:
+    """The store has one result of that run, of one client on each of these nodes, and it is well."""
+    with opened(None) as store:
+        assert [one.id for one in store.list_runs(9)] == [run_id]
+        assert store.load_run(run_id).status is RunStatus.DONE
+        cell = list_one(store.cells(run_id))
+    assert cell.error is None and cell.result is not None and not cell.result.lost
+    assert [one.node for one in cell.result.clients] == list(names)
+    assert cell.result.ops == sum(one.result.ops for one in cell.result.clients)
+    return cell.result
 
 
 @pytest.mark.first
@@ -429,6 +517,31 @@ def test_a_client_that_stands_still_is_named_in_time_and_the_others_count(tmp_pa
         # The others kept theirs; it alone is no cell.
         assert results_of(running) == {"a": 1, "b": 0, "c": 1}
         running.nodes["b"].send_signal(signal.SIGCONT)
+
+
+def test_a_client_that_was_stopped_for_a_while_has_no_result_and_all_measure_again(tmp_path: Path) -> None:
+    """Its node answers before its scheduler gives it up, when the load has come to its end: only itself knows that it
+    did nothing."""
+    with cluster(tmp_path, ["a", "b"]) as running, Cluster.connect(running.address) as connected:
+        asked = request("run.0.x")
+        asked = asked.model_copy(update={"timing": Timing(ramp_s=0.1, runtime_s=2.0, interval_s=0.2)})
+        goes_on = threading.Timer(LEASE_S + 1.0, running.nodes["b"].send_signal, [signal.SIGCONT])
+
+        def stop(_: object) -> None:
+            if goes_on.ident is None:
+                running.nodes["b"].send_signal(signal.SIGSTOP)
+                goes_on.start()
+
+        engine = NodesEngine(connected)
+        result = engine.run(asked, stop)
+        goes_on.join()
+        (lost,) = result.lost
+        assert lost.node == "b" and lost.why.startswith("its process did not run for ")
+        assert [one.node for one in result.clients] == ["a"]
+        assert results_of(running) == {"a": 1, "b": 0}, "it has no result that could be taken for a whole one"
+        again = engine.run(asked)
+        assert [one.node for one in again.clients] == ["a", "b"] and not again.lost
+        assert again.started_unix_ns > result.started_unix_ns and again.iops == pytest.approx(400, rel=0.1)
 
 
 @pytest.mark.first

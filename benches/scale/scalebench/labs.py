@@ -118,7 +118,7 @@ GROUPS = (
             lambda mib: warmed(model(f"c=4 svc=12000 rcache_svc=400 rcache_block=65536 rcache={int(mib)}MiB")), 8,
         ),
         over="range", points="4m,6m,8m,12m,16m,24m,32m,48m", depth=4,
-        prepare=model("c=4 svc=12000 rcache_svc=400 rcache_block=65536 rcache=8MiB"), quick=True,
+        prepare=model("c=4 svc=12000 rcache_svc=400 rcache_block=65536 rcache=8MiB"),
     ),
     Group(
         "mirrored, copies", "mirrored", {"engine": "btrfs", "medium": "none", "rate": "16m"},

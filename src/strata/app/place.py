@@ -265,7 +265,7 @@ class Place:
             check_raw_read(device)
         except StrataError as e:
             file = file_segments(self.data.size) if self._extents is None else self._extents.file
-            return Layout(file=file, device=None, reason=e.why)
+            return Layout(file=file, device=None, reason="; ".join(filter(None, (e.headline, e.hint))))
         return on_device(self.map_file(fs_kind), device)
 
     def _start(self, layer: str, export: str, endpoint: Endpoint) -> Endpoint:

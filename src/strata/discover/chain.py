@@ -111,7 +111,7 @@ def _under_loop(backing: str, sys: Sys) -> _Lower:
     if name := _name_of_source(backing, sys):
         return _Lower((name,), {})
     path = backing.removesuffix(" (deleted)")
-    if sys.live and not Path(path).exists():
+    if sys.live and not _visible(path):
         return _Lower((), {"backing_file_system": "unknown: the file is not visible from here"})
     lower = mount_of(path, sys)
     if lower is None:
@@ -119,10 +119,15 @@ def _under_loop(backing: str, sys: Sys) -> _Lower:
     return _Lower(carriers(lower, sys), {"backing_file_system": lower.kind, "backing_mount": lower.point})
 
 
+def _visible(path: str) -> bool:
+    """Whether it is there, and this user may look at it: another's directory may lie above it."""
+    return os.access(path, os.F_OK)
+
+
 def overlay_upper(mount: Mount, sys: Sys) -> Mount | None:
     """The mount that takes the writes of an overlay; None when it is not one or its directory is not visible."""
     upper = mount.pairs.get("upperdir")
-    if mount.kind != "overlay" or upper is None or (sys.live and not Path(upper).is_dir()):
+    if mount.kind != "overlay" or upper is None or (sys.live and not _visible(upper)):
         return None
     lower = mount_of(upper, sys)
     return None if lower is None or lower.kind == "overlay" else lower

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -235,12 +236,17 @@ def _of(node: str, result: asyncio.Future[Any]) -> bytes | Lost:
 
 
 async def _scheduler_gone(client: Any) -> str:
-    """Returns once the scheduler does not answer any more: a machine that stands still closes no connection."""
+    """Returns once the scheduler does not answer any more: a machine that stands still closes no connection.
+
+    A process that was itself stopped meanwhile has not read the answer, and asks again."""
     while True:
         await asyncio.sleep(_WATCH_EVERY_S)
+        asked_at = time.monotonic()
         try:
             await asyncio.wait_for(client.scheduler.check_idle(), TTL_S)
         except TimeoutError:
+            if time.monotonic() - asked_at > TTL_S + _WATCH_EVERY_S:
+                continue
             return f"the scheduler did not answer for {TTL_S:g} s"
         except OSError:
             return "the scheduler is gone"

@@ -99,7 +99,7 @@ def measure_here(told: Mapping[str, Any]) -> dict[str, Any]:
         try:
             return {**of, "result": measure_client(words, lambda now: telling.add(number, now), alive, ended)}
         except StrataError as e:
-            return {**of, "why": e.headline}
+            return {**of, "why": "; ".join(filter(None, (e.headline, e.hint)))}
 
     if told["kept_as"] is not None:
         # Of clients that had measured when others were lost: it is measured anew, by all of them.

@@ -42,9 +42,12 @@ def node_call(method: str, *args: Any, **named: Any) -> NodeCall:
     return NodeCall(method, args, named)
 
 
-def raised(given: Any) -> Any:
-    """The result of a call. Raises what stands in its place."""
+def raised(given: Any, node: str = HERE) -> Any:
+    """The result of a call to ``node``. Raises what stands in its place, which says where it happened."""
     if isinstance(given, StrataError):
+        if node != HERE and not isinstance(given, NodeLost):
+            given.where = f"{given.where} on node {node}".strip()
+            given.args = (given.headline,)
         raise given
     return given
 
@@ -123,7 +126,7 @@ class NodeGroup:
 
     def call(self, node: str, method: str, *args: Any, **named: Any) -> Any:
         """One call. Raises as `Cluster.ask`."""
-        return raised(self.each({node: node_call(method, *args, **named)})[node])
+        return raised(self.each({node: node_call(method, *args, **named)})[node], node)
 
     def each(
         self,

@@ -83,7 +83,7 @@ class NodesPlace(Place):
                 if node not in self.group.lost
             }
         )
-        self._there = {node: raised(found) for node, found in placed.items()}
+        self._there = {node: raised(found, node) for node, found in placed.items()}
         self._together()
         left = drop_layers(self.stack, set(self.dropped))
         if not left.layers:
@@ -122,7 +122,7 @@ class NodesPlace(Place):
         for other, scope, whole in self._besides(layer):
             asked[other] = node_call("begin_samples", scope, every_s, whole=whole)
         # What another node cannot do costs its counters, not the measurement.
-        raised(self.group.each(asked)[node])
+        raised(self.group.each(asked)[node], node)
         return Prepared(request, (), None, None)
 
     def measured(
@@ -138,7 +138,7 @@ class NodesPlace(Place):
         asked = {node: node_call("measure", self._scopes.own(node, layer))}
         given = self.group.each(asked, deadline_s, take, stop_requested)[node]
         ended = self.group.each({other: node_call("end_samples") for other in others})
-        done: MeasuredThere = raised(given)
+        done: MeasuredThere = raised(given, node)
         beside = dict(done.beside)
         beside["absent"] = (*beside["absent"], *self._scopes.unread(layer))
         for other, found in ended.items():
@@ -164,7 +164,8 @@ class NodesPlace(Place):
         deadline_s = request.timing.ramp_s + request.timing.runtime_s + BEYOND_S
         node = self._of[layer]
         asked = {node: node_call("alone", layer, _bare(request))}
-        result: EngineResult = raised(self.group.each(asked, deadline_s, stop_requested=stop_requested)[node])
+        given = self.group.each(asked, deadline_s, stop_requested=stop_requested)[node]
+        result: EngineResult = raised(given, node)
         return result
 
     def generator(
@@ -276,9 +277,11 @@ class NodesPlace(Place):
         assert self.data is not None
         segments, identity = {}, {}
         for layer in self.stack.layers:
-            found = self._there[self._of[layer.name]]
+            node = self._of[layer.name]
+            found = self._there[node]
             if layer.name in found.dropped:
-                self.dropped[layer.name] = found.dropped[layer.name]
+                where = f"on node {node}: " if node != HERE else ""
+                self.dropped[layer.name] = f"{where}{found.dropped[layer.name]}"
                 continue
             self._endpoints[layer.name] = found.endpoints[layer.name]
             segments[layer.name] = found.segments[layer.name]

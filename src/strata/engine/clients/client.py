@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,12 @@ from typing import Any
 from strata import units
 from strata.engine.native import POLL_S, run_job
 from strata.engine.remote import own_mark
-from strata.errors import SafetyRefusal
+from strata.errors import RunFailed, SafetyRefusal
 from strata.host import testfile
 from strata.host.mark import read_mark_fd
 from strata.host.rawcheck import check_raw_read
 from strata.model.endpoint import SCHEMES, Endpoint
-from strata.model.result import Interval
+from strata.model.result import EngineResult, Interval
 from strata.model.rw import Rw
 
 LOOK_MOST_S = 0.5
@@ -36,9 +37,21 @@ def measure_client(
     answer is a result as JSON has it; each interval is told to ``hear`` on the way.
 
     While ``alive`` says so, asked at least twice a second, the engine's lease is renewed. It stops by itself `LEASE_S`
-    after the last time, also where Python hangs. Raises what `run_job` raises, and `SafetyRefusal` where it would write
-    to what does not carry the mark it was told.
+    after the last time, also where Python hangs. Raises what `run_job` raises, `SafetyRefusal` where it would write
+    to what does not carry the mark it was told, and `RunFailed` where its process was stopped for longer than its
+    lease.
     """
+    looked_ns, wanted = time.monotonic_ns(), True
+    pauses: list[tuple[int, int]] = []
+
+    def look() -> bool:
+        nonlocal looked_ns, wanted
+        before_ns, looked_ns = looked_ns, time.monotonic_ns()
+        if looked_ns - before_ns > LEASE_S * units.NS_PER_S:
+            pauses.append((before_ns, looked_ns))
+        wanted = alive()
+        return wanted
+
     job = {**copy.deepcopy(words["job"]), "lease_ns": round(LEASE_S * units.NS_PER_S)}
     if words.get("start_at_ns") is not None:
         job["start_at_ns"] = int(words["start_at_ns"])
@@ -52,11 +65,27 @@ def measure_client(
             lambda interval: hear(_plain(interval)),
             stop_requested,
             with_interval=bool(words.get("stop_with_interval")),
-            alive=alive,
+            alive=look,
             poll_s=max(POLL_S, min(LOOK_MOST_S, job["interval_ns"] / units.NS_PER_S / 2)),
         )
+    pauses.append((looked_ns, time.monotonic_ns()))
+    _check_not_stopped(result, pauses, job["ramp_ns"], wanted=wanted)
     told: dict[str, Any] = json.loads(result.model_dump_json())
     return told
+
+
+def _check_not_stopped(result: EngineResult, pauses: Sequence[tuple[int, int]], ramp_ns: int, *, wanted: bool) -> None:
+    """``pauses``: between which looks; ``wanted``: whether its starter was there at the last one. While the whole
+    process is stopped nobody sees the lease lapse either, and the run may come to its end: what it did not do is no
+    figure of the target."""
+    at = result.instants
+    begun_ns, ended_ns = (0, pauses[-1][1]) if at is None else (at.measured_from_ns - ramp_ns, at.measured_to_ns)
+    gaps = (after - max(before, begun_ns) for before, after in pauses if before < ended_ns)
+    paused_s = max(gaps, default=0) / units.NS_PER_S
+    if paused_s > LEASE_S or (result.stop_reason == "lease" and wanted):
+        how_long = f"{max(paused_s, LEASE_S):.1f} s"
+        hint = "find out what stopped it, then measure again"
+        raise RunFailed(f"its process did not run for {how_long} of the measurement", hint=hint)
 
 
 def _plain(interval: Interval) -> dict[str, Any]:

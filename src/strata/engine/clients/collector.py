@@ -96,7 +96,7 @@ def whole_of(done: Sequence[ClientResult], lost: Sequence[LostClient], where: st
     measure at the same time."""
     if not done:
         problems = tuple(f"client {one.client} on {one.node}: {one.why}" for one in lost)
-        raise ClientsLost("no client measured", where, lost[0].why, problems=problems if len(problems) > 1 else ())
+        raise ClientsLost("no client measured", where, problems[0], problems=problems if len(problems) > 1 else ())
     whole = pooled(done, lost)
     if isinstance(whole, str):
         raise RunFailed("the clients did not measure together at", where, whole, "give a longer --runtime")

@@ -198,7 +198,7 @@ def _take(one: LocalClient, answer: dict[str, Any], collector: ClientCollector) 
     elif "result" in answer:
         one.result = EngineResult.model_validate(answer["result"])
     elif "error" in answer:
-        one.lost = str(answer["error"])
+        one.lost = "; ".join(filter(None, (str(answer["error"]), str(answer["hint"]))))
     elif "ended" in answer:
         one.lost = one.how_it_ended()
 

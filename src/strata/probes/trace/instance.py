@@ -76,7 +76,8 @@ def check(what: str) -> Path:
         )
     path = Path(root)
     if not os.access(path / "instances", os.W_OK):
-        raise RunFailed("cannot trace", what, "creating a tracing instance needs root", "run it with sudo")
+        hint = "run it with sudo; a node: join it as root"
+        raise RunFailed("cannot trace", what, "creating a tracing instance needs root", hint)
     if not (path / "events" / "block").is_dir():
         why = "this kernel has no events of the block layer (CONFIG_BLK_DEV_IO_TRACE)"
         hint = "use a kernel with these events, or read counters instead: strata measure"
