@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from diagnosisbench import draw, explained, kept, live, outside, replay, score, split
-from diagnosisbench.setups import SETUPS, UNTRIED
+from diagnosisbench.setups import LATER, SETUPS, UNTRIED
 from diagnosisbench.trial import Kind
 from made_up_cases import case, made_up
 
@@ -50,7 +50,7 @@ def test_a_first_part_of_the_row_is_a_fair_sample() -> None:
     of = Counter(t.kind for t in drawn)
     assert (of[Kind.ONE], of[Kind.HEALTHY], of[Kind.TWO], of[Kind.OUTSIDE]) == (88, 40, 16, 16)
     # Whatever is put in comes once before anything comes twice.
-    everything = {kind: len(draw._labs(kind)) for kind in Kind}
+    everything = {kind: len(draw._labs(kind, draw.FIRST_BASE)) for kind in Kind}
     for kind in (Kind.ONE, Kind.TWO, Kind.OUTSIDE):
         whats = [t.what for t in drawn if t.kind is kind]
         for begin in range(0, len(whats), everything[kind]):
@@ -70,6 +70,21 @@ def test_a_first_part_of_the_row_is_a_fair_sample() -> None:
     assert draw.rows([300_007, 100_001, 100_002]) == [(1, 2, 2), (3, 1, 7)]
     with pytest.raises(UsageError, match="no such row"):
         next(draw.trials(draw.FIRST_BASE - 1, split.read()))
+
+
+def test_what_was_added_later_leaves_the_rows_that_were_measured_as_they_are() -> None:
+    begin = min(LATER.values())
+    before, then = ({w for t in islice(draw.trials(row, split.read()), 200) for w in t.what.split("+")} for row in (
+        begin - 1, begin,
+    ))  # fmt: skip
+    assert not before & set(LATER) and set(LATER) <= then
+    # As the row was drawn that was measured last before they came.
+    names = [t.name for t in islice(draw.trials(20, split.read()), 7)]
+    assert names == [
+        *("block-nbd-one-queue-2000001", "cluster-smb-redirected-path-2000002", "local-ext4-cold-cache-2000003"),
+        *("local-ext4-sync-commit-2000004", "share-nfs-slow-medium-2000005", "block-iscsi-server-cpu-2000006"),
+        "share-smb-qos-iops-2000007",
+    ]
 
 
 def test_every_injection_is_tried_somewhere_and_what_is_outside_of_it_is_no_injection() -> None:

@@ -23,9 +23,10 @@ from strata.app.options import Options
 from strata.app.place import Place
 from strata.app.session import Session
 from strata.diagnose import diagnose
+from strata.diagnose.experiments.more_paths import dealt
 from strata.engine import Backing, TargetConfig, TargetProcess, drop_pages, engine_of
 from strata.engine.cell import residency
-from strata.errors import SafetyRefusal, Stopped, StoreError
+from strata.errors import RunFailed, SafetyRefusal, Stopped, StoreError
 from strata.model.access import ByteRange
 from strata.model.analysis import NoiseFloor
 from strata.model.endpoint import Endpoint, address
@@ -35,7 +36,7 @@ from strata.model.plan import HEAD, StepKind
 from strata.model.run import Report
 from strata.model.rw import Rw
 from strata.model.stack import Layer, Node, Stack
-from strata.model.workload import Workload
+from strata.model.workload import ClosedLoop, Sync, Workload
 from strata.plan.ident import new_id
 
 NOISE = NoiseFloor(between_rounds=0.05, within_bins=0.05, tolerance=0.05, rounds=2, cells=2)
@@ -186,8 +187,9 @@ def test_cold_means_that_no_page_of_our_file_is_in_memory() -> None:
         path.unlink(missing_ok=True)
 
 
-@pytest.mark.root
-def test_a_null_far_end_is_started_on_the_far_node_and_goes_again() -> None:
+@contextmanager
+def far_end(size: int = 8 * MIB) -> Iterator[tuple[Session, Endpoint, str]]:
+    """A session whose share is on another node; that node runs no server. Its near node's namespace."""
     with two_nodes() as nodes:
         there = Endpoint.parse(f"nbd://{nodes.second_address}:10809/x").seen_from(nodes.first)
         stack = Stack(
@@ -195,16 +197,61 @@ def test_a_null_far_end_is_started_on_the_far_node_and_goes_again() -> None:
             nodes=(Node(name="near", netns=nodes.first), Node(name="far", netns=nodes.second)),
             layers=(Layer(name="share", endpoint=there.uri),),
         )
-        run = SimpleNamespace(plan=SimpleNamespace(stack=stack), data=SimpleNamespace(size=8 * MIB))
+        run = SimpleNamespace(plan=SimpleNamespace(stack=stack), data=SimpleNamespace(size=size))
         place = Place(stack, Path("/nowhere"), {})
         place._endpoints["share"] = there
-        session = cast("Session", SimpleNamespace(running=lambda: run, place=place))
+        yield cast("Session", SimpleNamespace(running=lambda: run, place=place)), there, nodes.first
+
+
+@pytest.mark.root
+def test_a_far_end_in_memory_keeps_what_is_written_as_long_as_the_experiment() -> None:
+    with far_end() as (session, there, near):
+        plain = request(there.uri).model_copy(update={"endpoint": there})
+        durable = plain.workload.model_copy(update={"rw": Rw.RANDWRITE, "sync": Sync.DSYNC})
+        plain = plain.model_copy(update={"workload": durable})
+        with condition(session, asked(durable, Condition.MEMORY_END)) as change:
+            changed = change(plain)
+            result = engine_of("native").run(changed)
+            assert result.write.ops > 0 and result.errored == 0 and result.effective["netns"] == near
+        with pytest.raises(Exception, match="cannot open"):
+            engine_of("native").run(changed)
+    with (
+        far_end(size=1 << 50) as (session, _, _),
+        pytest.raises(RunFailed, match="a quarter of what is available"),
+        condition(session, asked(durable, Condition.MEMORY_END)),
+    ):
+        pass
+
+
+def test_two_paths_to_the_same_data_are_read_at_the_same_time(tmp_path: Path) -> None:
+    with demo(tmp_path / "s.db") as session:
+        session.measure()
+        reads, writes = session.running().plan.workloads
+        deep = dealt(reads.model_copy(update={"arrival": ClosedLoop(iodepth=2)}))
+        assert deep is not None
+        experiment = asked(deep, Condition.MORE_PATHS, beside="medium")
+        found = _carried_out(session, experiment, NOISE)
+        assert isinstance(found, Tried) and found.changed.ios > 0, found
+        mine = [c for c in session.store.cells(session.running().id) if c.experiment == experiment.label and c.changed]
+        clients = [c.result.clients for c in mine if c.result is not None]
+        assert clients and all(len(each) == 2 for each in clients)
+        assert all(one.result.ops > 0 for each in clients for one in each)
+        for one, why in ((asked(deep, Condition.MORE_PATHS), "no second path"), (
+            asked(writes, Condition.MORE_PATHS, beside="medium"), "never written",
+        )):  # fmt: skip
+            with pytest.raises(Refused, match=why), condition(session, one):
+                pass
+
+
+@pytest.mark.root
+def test_a_null_far_end_is_started_on_the_far_node_and_goes_again() -> None:
+    with far_end() as (session, there, near):
         plain = request(there.uri).model_copy(update={"endpoint": there})
         experiment = asked(plain.workload, Condition.NULL_END)
         with condition(session, experiment) as change:
             changed = change(plain)
             result = engine_of("native").run(changed)
-            assert result.ops > 0 and result.effective["netns"] == nodes.first
+            assert result.ops > 0 and result.effective["netns"] == near
             crowd = changed.model_copy(update={"endpoint": changed.endpoint.model_copy(update={"connections": 8})})
             with pytest.raises(Exception, match="cannot open"):
                 engine_of("native").run(crowd)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from diagnosisbench import outside
-from diagnosisbench.setups import NEEDS, SETUPS, VALUES, Setup
+from diagnosisbench.setups import LATER, NEEDS, SETUPS, VALUES, Setup
 from diagnosisbench.split import Split
 from diagnosisbench.trial import Kind, Put, Trial
 from strata.errors import UsageError
@@ -39,7 +39,7 @@ def trials(base: int, split: Split) -> Iterator[Trial]:
         raise UsageError("no such row of trials:", str(base), why, f"--base {FIRST_BASE}")
     chance = random.Random(base)
     stacks_drawn: Counter[str] = Counter()
-    decks = {kind: _due(kind, stacks_drawn, chance) for kind in Kind}
+    decks = {kind: _due(kind, base, stacks_drawn, chance) for kind in Kind}
     beside = {kind: _dealt((True, False), chance) for kind in Kind}
     for number, kind in enumerate(_dealt([k for k, n in DEALT.items() for _ in range(n)], chance), 1):
         name, whats = next(decks[kind])
@@ -76,9 +76,9 @@ def _dealt(cards: Sequence[T], chance: random.Random) -> Iterator[T]:
         yield from chance.sample(cards, len(cards))
 
 
-def _due(kind: Kind, stacks_drawn: Counter[str], chance: random.Random) -> Iterator[tuple[str, Whats]]:
+def _due(kind: Kind, base: int, stacks_drawn: Counter[str], chance: random.Random) -> Iterator[tuple[str, Whats]]:
     """(setup, what is put in). ``stacks_drawn`` counts for all kinds together."""
-    labs = _labs(kind)
+    labs = _labs(kind, base)
     put_in: Counter[tuple[str, Whats]] = Counter()
     for whats in _dealt(sorted(labs), chance):
 
@@ -93,8 +93,8 @@ def _due(kind: Kind, stacks_drawn: Counter[str], chance: random.Random) -> Itera
         yield name, whats
 
 
-def _labs(kind: Kind) -> dict[Whats, list[str]]:
-    """Where everything of a kind can be put in."""
+def _labs(kind: Kind, base: int) -> dict[Whats, list[str]]:
+    """Where everything of a kind can be put in, in that row."""
     found: dict[Whats, list[str]] = {}
     for name, setup in SETUPS.items():
         of: dict[Kind, list[Whats]] = {
@@ -103,7 +103,7 @@ def _labs(kind: Kind) -> dict[Whats, list[str]]:
             Kind.TWO: list(setup.two),
             Kind.OUTSIDE: [(what,) for what in setup.outside],
         }
-        for whats in of[kind]:
+        for whats in (w for w in of[kind] if all(LATER.get(what, 0) <= base for what in w)):
             found.setdefault(whats, []).append(name)
     return found
 

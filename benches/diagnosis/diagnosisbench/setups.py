@@ -28,6 +28,9 @@ MEDIUM = (
 WIRE = ("wire-bandwidth", "wire-latency", "wire-loss", "noisy-wire")
 UNTRIED = ("holes",)
 """A diagnosis fills what it writes to before it measures: this cannot be seen by one, only by a look at the data."""
+OF_THE_SERVER = ("request-cost", "server-threads", "busy-server")
+LATER: Mapping[str, int] = dict.fromkeys(OF_THE_SERVER, 21)
+"""The first row in which it is drawn, of what was added when earlier rows had been measured: they stay as they were."""
 SERVED = (*WIRE, "wrong-nic", "server-cpu", "client-cpu")
 OUTSIDE_SERVED = ("frozen-server", "tiny-frames", "overtaking-frames", "small-window", "erratic-disk")
 PAIRS = (
@@ -100,7 +103,7 @@ SETUPS: Mapping[str, Setup] = {
     "block-nbd": Setup(
         "block-share",
         {"model": CALM["model"], **UNSHAPED},
-        (*SERVED, *SMALL_MEDIUM, "swapped"),
+        (*SERVED, *SMALL_MEDIUM, "swapped", *OF_THE_SERVER),
         two=PAIRS,
         outside=OUTSIDE_SERVED,
     ),

@@ -47,6 +47,7 @@ def analyse(
         goals=goal_results(plan.profile, run.cells, [x.name for x in plan.stack.layers]) if plan.profile else (),
         devices=survey.devices if survey else (),
         references=specified(plan.stack, run.cells),
+        data_bytes=data.size if (data := known.get("data")) is not None else None,
     )
 
 

@@ -20,7 +20,7 @@ from strata.app.further import fastest_writes
 from strata.app.live import standing_of
 from strata.app.plan import experiment_plan, experiment_round
 from strata.app.runner import Change
-from strata.engine import Request
+from strata.engine import Backing, Request
 from strata.errors import RunFailed, SafetyRefusal, Stopped, StoreError, StrataError
 from strata.model.analysis import Analysis, CellSummary, NoiseFloor
 from strata.model.caching import refusal
@@ -92,16 +92,34 @@ def _null_end(session: Session, experiment: Experiment) -> Iterator[Change]:
     """A server of our own that stores nothing, on the far node itself: what is left is the path to it."""
     if experiment.workload.rw.writes:
         raise Refused("a target that stores no data serves reads only")
+    with _other_end(session, experiment, Backing(kind="null", size_bytes=_data_size(session))) as change:
+        yield change
+
+
+@contextmanager
+def _memory_end(session: Session, experiment: Experiment) -> Iterator[Change]:
+    """The same with the memory of that node as its store: what is written there is gone with the server."""
+    store = Backing(kind="memory", size_bytes=_data_size(session), read_only=False)
+    with _other_end(session, experiment, store) as change:
+        yield change
+
+
+def _data_size(session: Session) -> int:
+    data = session.running().data
+    assert data is not None
+    return data.size
+
+
+@contextmanager
+def _other_end(session: Session, experiment: Experiment, store: Backing) -> Iterator[Change]:
     endpoint = session.place.endpoint(experiment.layer)
     host = urlsplit(endpoint.uri).hostname
     if not endpoint.remote or host is None or is_loopback(host):
         # Every node has a loopback: a server on another one's is not where the address leads.
         raise Refused(f"{experiment.layer} has no server that is reached over a network")
-    run = session.running()
-    assert run.data is not None
     # Those of one measurement, those of the one before that are not off the books yet, and the one that asks first.
     clients = 2 * max(endpoint.connections, experiment.workload.threads) + 1
-    with session.place.null_end(experiment.layer, run.data.size, clients) as other:
+    with session.place.other_end(experiment.layer, store, clients) as other:
         if other is None:
             why = "its node is not a network namespace of this machine, and has not joined as a node"
             raise Refused(f"Strata cannot start a server beside that of {experiment.layer}: {why}")
@@ -123,12 +141,25 @@ def _slowed(session: Session, experiment: Experiment) -> Iterator[Change]:
         yield _to(other)
 
 
+@contextmanager
+def _more_paths(session: Session, experiment: Experiment) -> Iterator[Change]:
+    """The requests go over a second layer, too, which was measured as it is."""
+    other = experiment.beside
+    if other is None or other in session.place.dropped:
+        raise Refused("no second path is there")
+    if experiment.workload.rw.writes:
+        raise Refused("two paths to the same data are read at the same time, never written")
+    yield lambda request: request.model_copy(update={"more": (*request.more, *session.place.pieces(other))})
+
+
 _MECHANISMS: dict[Condition, Callable[[Session, Experiment], AbstractContextManager[Change]]] = {
     Condition.NONE: _none,
     Condition.COLD: _cold,
     Condition.PINNED: _pinned,
     Condition.SLOWED: _slowed,
     Condition.NULL_END: _null_end,
+    Condition.MEMORY_END: _memory_end,
+    Condition.MORE_PATHS: _more_paths,
 }
 
 

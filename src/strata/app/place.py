@@ -9,11 +9,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from strata import units
 from strata.app.driver import Stop
 from strata.app.sampling_scope import joined
 from strata.app.stacks import drop_layers
 from strata.app.trace import ShortTrace, traced
 from strata.discover.chain import devices_of
+from strata.discover.memory import memory
 from strata.engine import (
     Backing,
     Engine,
@@ -39,7 +41,7 @@ from strata.errors import RunFailed, SafetyRefusal, StrataError, UsageError
 from strata.host import testfile
 from strata.host.heldfile import HeldFile
 from strata.host.mark import Mark, header_bytes
-from strata.host.proc import usable_cpus
+from strata.host.proc import Sys, usable_cpus
 from strata.host.rawcheck import check_raw_read
 from strata.model.analysis import Generator, Remote
 from strata.model.endpoint import Endpoint, EndpointKind, address, own_export
@@ -59,6 +61,21 @@ def another_file(path: Path | str | None) -> SafetyRefusal:
     """What is said to a resumed run that finds a test file with another mark."""
     why = "the test file there is not the one that this run started with"
     return SafetyRefusal("will not write to", str(path), why, "start a new run at another path")
+
+
+MOST_OF_MEMORY = 0.25
+"""Of what is available: so much a store in memory may take, if all of it is written to."""
+
+
+def check_memory(store: Backing) -> None:
+    """Raises `RunFailed` where this machine's memory is no place for so much."""
+    if store.kind != "memory":
+        return
+    found = memory(Sys())
+    most = 0 if found is None else int(MOST_OF_MEMORY * found.available)
+    if (store.size_bytes or 0) > most:
+        why = f"it may take at most {units.size(most)}, a quarter of what is available"
+        raise RunFailed("cannot keep in memory", units.size(store.size_bytes or 0), why, "use a smaller file (--size)")
 
 
 class Place:
@@ -306,16 +323,16 @@ class Place:
             yield Endpoint.parse(server.uri(there.connections)).model_copy(update={"netns": there.netns})
 
     @contextmanager
-    def null_end(self, layer: str, size: int, clients: int) -> Iterator[Endpoint | None]:
-        """A server that stores nothing on the node that the layer's own server is on, which must be a network namespace
-        of this machine; None where it is none."""
+    def other_end(self, layer: str, store: Backing, clients: int) -> Iterator[Endpoint | None]:
+        """A server of ``store`` on the node that the layer's own server is on, which must be a network namespace of
+        this machine; None where it is none. Raises `RunFailed` where it would take too much of the node's memory."""
         endpoint = self.endpoint(layer)
         host = urlsplit(endpoint.uri).hostname or ""
-        backing = Backing(kind="null", size_bytes=size)
+        check_memory(store)
         with ExitStack() as held:
             for netns in (n.netns for n in self.stack.nodes if n.netns not in (None, endpoint.netns)):
                 config = TargetConfig(
-                    tcp=address(host, 0), netns=netns, export="null", backing=backing, max_connections=clients
+                    tcp=address(host, 0), netns=netns, export=store.kind, backing=store, max_connections=clients
                 )
                 try:
                     server = held.enter_context(TargetProcess(config))

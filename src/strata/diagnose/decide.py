@@ -47,9 +47,17 @@ def propose(
 
     Each is proposed once; ``refused`` are those that could not be run here.
     """
-    if impossible.broken(analysis) or not analysis.cells:
+    if not analysis.cells:
         return None
-    return choosing.best(*_known(IdentityKey(stack, analysis, tried)), seconds, refused)
+    case, named = _known(IdentityKey(stack, analysis, tried))
+    broken = impossible.broken(analysis)
+    if not broken:
+        return choosing.best(case, named, seconds, refused)
+    # What else would be tried compares figures that are none of the layers'.
+    why = tuple(n for n in named if impossible.reason(stack, broken, [n.finding]) is not None)[:1]
+    found = choosing.best(case, why, seconds, refused) if why else None
+    mine = {(n.finding.layer, n.finding.cause.value) for n in why}
+    return found if found is not None and mine & {(p.layer, p.cause) for p in found.predictions} else None
 
 
 def order_wanted(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()) -> tuple[tuple[str, str], ...]:
@@ -94,7 +102,10 @@ def _known(of: IdentityKey) -> tuple[Case, tuple[NamedFinding, ...]]:
 def _judged(case: Case, named: tuple[NamedFinding, ...]) -> Diagnosis:
     stack, analysis = case.stack, case.analysis
     if broken := impossible.broken(analysis):
-        return verdicts.impossible(broken, next((n.finding for n in named if n.finding.cause in impossible.WHY), None))
+        told = [n.finding for n in named]
+        if (why := impossible.reason(stack, broken, told)) is not None:
+            return verdicts.too_good(broken, why)
+        return verdicts.impossible(broken, next((f for f in told if f.cause in impossible.WHY), None))
     if not analysis.cells:
         return verdicts.nothing_measured(analysis)
     above = [c for c in analysis.comparisons if c.verdict is Equivalence.ABOVE]

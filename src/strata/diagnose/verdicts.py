@@ -37,7 +37,32 @@ def _verdict(kind: VerdictKind, finding: Finding, headline: str, **other: Any) -
 
 
 def impossible(checks: tuple[Check, ...], why: Finding | None = None) -> Diagnosis:
-    """At least one figure cannot be true; ``why``: the cause that makes it so, where one is shown."""
+    """At least one figure cannot be true; ``why``: the cause that makes some of them so, where one is shown."""
+    finding, where = _figures(checks)
+    nothing = f"{finding.explanation} Nothing is concluded from the other figures."
+    verdict = _verdict(VerdictKind.IMPOSSIBLE, finding, f"the result is impossible · {where}", explanation=nothing)
+    if why is None:
+        return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=())
+    named = {
+        "layer": why.layer,
+        "cause": why.cause,
+        "headline": f"the result is impossible · {why.layer} · {why.title}",
+        "explanation": f"{why.explanation} {verdict.explanation}",
+        "next_step": why.next_step,
+    }
+    return Diagnosis(verdict=verdict.model_copy(update=named), findings=(why, finding), ruled_out=())
+
+
+def too_good(checks: tuple[Check, ...], why: Finding) -> Diagnosis:
+    """Figures that cannot be those of the layer, all of them by the cause ``why``: the verdict is that cause."""
+    finding, _ = _figures(checks)
+    explanation = f"{why.explanation} {finding.explanation} Nothing is concluded from the other figures."
+    verdict = _verdict(VerdictKind.LAYER, why, f"{why.layer} · {why.title}", explanation=explanation)
+    return Diagnosis(verdict=verdict, findings=(why, finding), ruled_out=why.ruled_out)
+
+
+def _figures(checks: tuple[Check, ...]) -> tuple[Finding, str]:
+    """What breaks a law, as a finding, and where the first of it is."""
     first = checks[0]
     where = f"{first.layer}, {first.workload_key}" if first.workload_key else first.layer
     others = (
@@ -59,18 +84,7 @@ def impossible(checks: tuple[Check, ...], why: Finding | None = None) -> Diagnos
         evidence=evidence,
         next_step=impossible_rule.next_step(first),
     )
-    nothing = f"{finding.explanation} Nothing is concluded from the other figures."
-    verdict = _verdict(VerdictKind.IMPOSSIBLE, finding, f"the result is impossible · {where}", explanation=nothing)
-    if why is None:
-        return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=())
-    named = {
-        "layer": why.layer,
-        "cause": why.cause,
-        "headline": f"the result is impossible · {why.layer} · {why.title}",
-        "explanation": f"{why.explanation} {verdict.explanation}",
-        "next_step": why.next_step,
-    }
-    return Diagnosis(verdict=verdict.model_copy(update=named), findings=(why, finding), ruled_out=())
+    return finding, where
 
 
 def nothing_measured(analysis: Analysis) -> Diagnosis:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from strata.discover import clients
+from strata.discover import clients, clusters
 from strata.host.mounts import NFS_KINDS, SMB_KINDS, Mount
 from strata.host.proc import Sys
 from strata.model.survey import FileSystem
@@ -71,6 +71,8 @@ _CLIENTS = {
     **dict.fromkeys(NFS_KINDS, clients.describe_nfs),
     **dict.fromkeys(SMB_KINDS, clients.describe_cifs),
     **dict.fromkeys(clients.GLUSTER_KINDS, clients.describe_gluster),
+    "gfs2": clusters.describe_gfs2,
+    "ocfs2": clusters.describe_ocfs2,
 }
 
 

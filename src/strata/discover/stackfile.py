@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from urllib.parse import quote
 
+from strata.discover import clusters
 from strata.model.survey import Device, Survey
 from strata.text.toml import comment, value
 
@@ -62,7 +63,9 @@ def draft(survey: Survey, data_path: str, nbd_uri: str | None) -> str:
         f"[stack]\nname = {value(_name(survey))}",
         f"[[node]]\nname = {value(survey.hostname)}{'' if survey.file_system.remote else chr(10) + 'owner = true'}",
         *_server(survey),
+        *_other_nodes(survey),
         *(_written(survey, t) for t in tables),
+        *_from_other_nodes(survey, data_path),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -74,6 +77,9 @@ def no_disk_layer(survey: Survey) -> str | None:
         return f"{fs.kind} has its disk on another machine"
     if not survey.devices:
         return f"{fs.kind} has no visible block device below it"
+    if fs.kind in clusters.KINDS:
+        device = survey.devices[0].path
+        return f"the map of blocks of {fs.kind} was not tried on a cluster, and other nodes write to {device}"
     if fs.kind not in _MAPS_TO_DEVICE:
         return f"the blocks of a file on {fs.kind} do not map to places on one device"
     if any(o.startswith("rtdev=") for o in fs.options):
@@ -190,6 +196,52 @@ def _server(survey: Survey) -> list[str]:
     if fs.kind in ("ceph", "fuse.ceph", "fuse.ceph-fuse"):
         lines.append("# A file of CephFS has no address for Strata; an RBD image has: rbd:POOL/IMAGE")
     return ["\n".join(map(comment, lines))]
+
+
+def _members(survey: Survey) -> tuple[str, ...]:
+    """The other nodes of a cluster's volume, as this machine knows them; ``NODE`` where it knows none of them."""
+    fs = survey.file_system
+    if fs.kind not in clusters.KINDS or fs.detail.get("locks") == "here only":
+        return ()
+    return tuple(fs.detail.get("cluster_nodes", "NODE").split(", "))
+
+
+def _other_nodes(survey: Survey) -> list[str]:
+    """Who else has the volume mounted: comments, as none of them was asked."""
+    fs = survey.file_system
+    lines = []
+    for number, member in enumerate(_members(survey)):
+        if not number:
+            of = f" of {fs.detail['cluster']}" if "cluster" in fs.detail else ""
+            lines.append(
+                f"# {fs.mount_point} is a cluster's volume{of} ({fs.kind}): other nodes have the same device mounted. "
+                "Fill in and uncomment:"
+            )
+        name, _, address = member.removesuffix(")").partition(" (")
+        lines += [
+            "# [[node]]",
+            f"# name = {value(name)}",
+            f"# counters = {value(f'http://{address or name}:9100/metrics')}   # if a node_exporter runs there",
+        ]
+    return ["\n".join(map(comment, lines))] if lines else []
+
+
+def _from_other_nodes(survey: Survey, data_path: str) -> list[str]:
+    """The same file as the other nodes reach it: each node drives its own layer (strata node, --nodes)."""
+    found = []
+    for member in _members(survey):
+        name = member.partition(" (")[0]
+        layer = f"{FILE_SYSTEM}, {name}"
+        keys = (
+            f"# No layer {value(layer)}: it needs that node (docs/guide/nodes.md); then uncomment it.",
+            "# [[layer]]",
+            f"# name = {value(layer)}",
+            f"# node = {value(name)}",
+            f"# against = {value((FILE_SYSTEM,))}",
+            f"# endpoint = {value(f'file:{data_path}')}",
+        )
+        found.append("\n".join(map(comment, keys)))
+    return found
 
 
 def _server_name(survey: Survey) -> str:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from pydantic import Field
 
+from strata.model.access import Zipf, Zones
 from strata.model.base import Value, sparse
 from strata.model.caching import Caching
 from strata.model.counters import Readings
@@ -199,6 +200,18 @@ class Analysis(Value):
     """What the survey knows of the block devices under the test file, upper before lower."""
     references: tuple[Reference, ...] = sparse(())
     """Cells against what they should give: a specification's before an earlier run's."""
+    data_bytes: int | None = sparse(None)
+    """Of the data that all layers reach; None in runs of earlier versions, and where figures were brought."""
+
+    def working_set(self, workload: Workload) -> int | None:
+        """Bytes that the workload asks for alike, all of which a cache has to hold to answer it; None where that is not
+        known."""
+        if isinstance(workload.order, Zipf | Zones) or self.data_bytes is None:
+            return None
+        part, end = workload.range, self.data_bytes
+        if part is None:
+            return end
+        return max(0, min(end, end if part.length is None else part.start + part.length) - part.start)
 
     def reference(self, layer: str, workload_key: str, source: ReferenceSource | None = None) -> Reference | None:
         """What the cell is compared with, its specification first; None where nothing is known."""

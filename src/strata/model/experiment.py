@@ -20,6 +20,8 @@ class Condition(StrEnum):
     PINNED = "pinned elsewhere"
     SLOWED = "one layer slowed down a little"
     NULL_END = "a far end that stores nothing"
+    MEMORY_END = "a far end that stores in memory"
+    MORE_PATHS = "one more path at the same time"
 
 
 class Metric(StrEnum):
@@ -107,6 +109,8 @@ class Experiment(Value):
     """Of each measurement, where it is another one than the run's."""
     added_ns: float | None = sparse(None)
     """What a slowed layer takes longer for each request."""
+    beside: str | None = sparse(None)
+    """The layer that takes part of the requests, where they go over two."""
     predictions: tuple[Prediction, ...] = sparse(())
     unlimited: Prediction | None = sparse(None)
     """What the layer below alone would give: an outcome that it may give, too, confirms no limit."""

@@ -11,6 +11,7 @@ from strata.diagnose import diagnose, propose
 from strata.model.analysis import Analysis, CellSummary, Check
 from strata.model.ends import Flow
 from strata.model.estimate import Estimate
+from strata.model.expect import Expect
 from strata.model.experiment import Tried
 from strata.model.finding import Cause, Diagnosis, VerdictKind
 from strata.model.stack import Layer, Stack
@@ -153,8 +154,42 @@ def test_a_layer_whose_reads_and_writes_never_reach_the_device_has_another_file(
     assert (found.verdict.layer, found.verdict.cause) == ("share", Cause.WRONG_FILE)
     broken = Check(kind="faster-than-below", layer="share", workload_key=None, impossible=True, message="3 times")
     found = diagnose(THREE, analysis.model_copy(update={"checks": (broken,)}))
+    assert (found.verdict.kind, found.verdict.cause) == (VerdictKind.LAYER, Cause.WRONG_FILE)
+    assert found.verdict.layer == "share" and "impossible" not in found.verdict.headline
+    assert "3 times" in found.verdict.explanation and "Nothing is concluded" in found.verdict.explanation
+    assert [f.cause for f in found.findings] == [Cause.WRONG_FILE, Cause.IMPOSSIBLE]
+
+
+@pytest.mark.parametrize(("kind", "layer"), [("little", "share"), ("faster-than-below", "disk")])
+def test_a_figure_that_the_cause_does_not_account_for_stays_impossible(kind: str, layer: str) -> None:
+    analysis = reaching(healthy(stack=THREE), lambda c: (0.0, 0.0) if c.layer == "share" else (1.0, 1.0))
+    known = Check(kind="faster-than-below", layer="share", workload_key=None, impossible=True, message="3 times")
+    other = Check(kind=kind, layer=layer, workload_key=None, impossible=True, message="no")
+    found = diagnose(THREE, analysis.model_copy(update={"checks": (known, other)}))
     assert (found.verdict.kind, found.verdict.cause) == (VerdictKind.IMPOSSIBLE, Cause.WRONG_FILE)
-    assert found.verdict.layer == "share"
+    assert propose(THREE, analysis.model_copy(update={"checks": (known, other)})) is None
+
+
+UNREAD = Check(kind="cache", layer="file system", workload_key=None, impossible=True, message="0.2 bytes per byte")
+
+
+def test_reads_that_a_cache_answers_before_the_device_are_that_cache_and_nothing_impossible() -> None:
+    """Shares that depend on the workload are no holes."""
+    shares = {1: 0.05, 8: 0.2, 32: 0.4}
+    analysis = reaching(healthy(), lambda c: (1.0 if c.workload.rw.writes else shares[c.workload.outstanding], 1.0))
+    found = diagnose(STACK, analysis.model_copy(update={"checks": (UNREAD,)}))
+    assert (found.verdict.kind, found.verdict.cause) == (VerdictKind.LAYER, Cause.CACHE_FLATTERS)
+    assert found.verdict.layer == "file system" and "at least 6" in found.verdict.headline
+    assert "--size" in found.verdict.next_step
+    declared = STACK.layers[-1].model_copy(update={"expect": Expect(faster="cache")})
+    stack = STACK.model_copy(update={"layers": (*STACK.layers[:-1], declared)})
+    assert Cause.CACHE_FLATTERS not in causes(diagnose(stack, analysis)), "a cache that the stack says is there"
+
+
+def test_holes_are_named_where_they_make_the_figures() -> None:
+    analysis = reaching(healthy(), lambda c: (1.0 if c.workload.rw.writes else 0.3, 1.0))
+    found = diagnose(STACK, analysis.model_copy(update={"checks": (UNREAD,)}))
+    assert (found.verdict.kind, found.verdict.cause) == (VerdictKind.LAYER, Cause.HOLES)
 
 
 @pytest.mark.parametrize("written", [0.5, 1.0])

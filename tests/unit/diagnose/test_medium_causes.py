@@ -9,6 +9,7 @@ import pytest
 from strata.diagnose import diagnose, flushing, own_limits, propose
 from strata.diagnose.case import Case
 from strata.diagnose.flushing import Flushed
+from strata.model.access import ByteRange, Zipf
 from strata.model.analysis import Analysis, Check
 from strata.model.cause import Cause
 from strata.model.expect import Expect
@@ -353,3 +354,22 @@ def test_a_medium_is_not_surely_as_expected_where_a_workload_gave_no_result() ->
     part = diagnose(PROMISED, of_one_size(analysed({}))).verdict
     assert (part.kind, part.cause) == (whole.kind, whole.cause) == (VerdictKind.MEDIUM, Cause.MEDIUM)
     assert part.confidence < min(0.8, whole.confidence) and "which gave no result" in " ".join(part.missing)
+
+
+def test_a_cache_that_answers_some_says_how_much_of_the_working_set_it_holds() -> None:
+    analysis = run((("cache", 0.25),), False).model_copy(update={"data_bytes": 64 << 20})
+    verdict = diagnose(SILENT, analysis).verdict
+    assert verdict.cause is Cause.COLD_CACHE and "The working set is 64 MiB" in verdict.explanation
+    assert "(for 64 MiB)" in verdict.next_step
+    held = float(verdict.explanation.partition("holds about ")[2].partition(" MiB")[0])
+    assert held == pytest.approx(16, rel=0.25)
+    assert "working set" not in diagnose(SILENT, run((("cache", 0.25),), False)).verdict.explanation
+
+
+def test_the_working_set_is_what_a_workload_asks_for_alike() -> None:
+    analysis = run((), False).model_copy(update={"data_bytes": 64 << 20})
+    whole = analysis.cells[0].workload
+    part = whole.model_copy(update={"range": ByteRange(start=48 << 20, length=32 << 20)})
+    hot = whole.model_copy(update={"order": Zipf(theta=1.2)})
+    assert [analysis.working_set(w) for w in (whole, part, hot)] == [64 << 20, 16 << 20, None]
+    assert run((), False).working_set(whole) is None

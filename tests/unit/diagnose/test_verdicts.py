@@ -6,7 +6,8 @@ import pytest
 
 from strata.diagnose import diagnose
 from strata.diagnose.opinion import confidence
-from strata.model.analysis import Analysis, Check, Equivalence, NoiseFloor
+from strata.model.analysis import Analysis, CellSummary, Check, Equivalence, NoiseFloor
+from strata.model.ends import LatencySplit
 from strata.model.estimate import Estimate
 from strata.model.finding import Cause, VerdictKind
 from strata.model.stack import Stack
@@ -238,3 +239,38 @@ def test_confidence_grows_with_each_argument_and_stays_below_its_ceiling(argumen
         given.append(confidence(args[0], args[1], args[2], int(args[3])))
     assert (given == sorted(given) and given[0] < given[-1]) or argument == 3
     assert given[-1] <= 0.75
+
+
+def told_by_the_server(analysis: Analysis, part: float, note: str = "") -> Analysis:
+    """The same where the server of the path tells its side: the time of the layer below, and that part of the rest."""
+
+    def told(cell: CellSummary) -> CellSummary:
+        below = analysis.summary("direct", cell.workload.key)
+        if cell.layer != "path" or below is None:
+            return cell
+        mean, least = cell.mean_ns.value, below.mean_ns.value
+        server = least + part * max(0.0, mean - least)
+        client_ns, server_ns, wire_ns = (
+            Estimate(value=v, low=v, high=v, n=3, unit="ns") for v in (mean, server, mean - server)
+        )
+        one = LatencySplit(
+            direction="write" if cell.workload.rw.writes else "read", server="target", client_ns=client_ns,
+            server_ns=server_ns, wire_ns=wire_ns, notes=(note,) if note else (),
+        )  # fmt: skip
+        return cell.model_copy(update={"splits": (one,)})
+
+    return analysis.model_copy(update={"cells": tuple(map(told, analysis.cells))})
+
+
+@pytest.mark.parametrize(("part", "note", "known"), [(0.9, "", True), (0.2, "", False), (0.9, "of others too", False)])
+def test_a_server_that_tells_its_times_stands_for_a_round_trip_that_is_not_known(
+    part: float, note: str, known: bool
+) -> None:
+    scene = SCENES["slow-service"]
+    silent = simulate(scene.stack, scene.paths, seed=1, sd=0.03)
+    assert diagnose(scene.stack, silent).verdict.missing, "wire or server"
+    verdict = diagnose(scene.stack, told_by_the_server(silent, part, note)).verdict
+    assert (verdict.cause is Cause.PER_REQUEST_COST and not verdict.missing) == known
+    findings = diagnose(scene.stack, told_by_the_server(silent, part, note)).findings
+    said = [e.statement for f in findings for e in f.evidence if "at the client" in e.statement]
+    assert bool(said) == (not note)

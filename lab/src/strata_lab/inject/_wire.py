@@ -12,6 +12,8 @@ from strata_lab.truth import Injection
 
 of_the_wire = partial(Injection, kind="wire", layer="top", stack="block-share", everyday=True)
 """An injection into the links of the server, where nothing else is said of these."""
+of_the_server = partial(Injection, kind="server", layer="top", stack="block-share")
+"""An injection into the server itself."""
 
 
 def slowed(lab: Lab, hop: str, reduced: tuple[str, str] | None = None) -> None:

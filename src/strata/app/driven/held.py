@@ -31,7 +31,7 @@ from strata.app.driven.words import (
 )
 from strata.app.driver import run_sampled, server_times, server_told
 from strata.app.noise import with_foreign_io
-from strata.app.place import Place
+from strata.app.place import Place, check_memory
 from strata.app.sampling_scope import SamplingScope, speeds_of_cards, starts_of
 from strata.discover.chain import devices_of
 from strata.discover.survey import survey
@@ -297,10 +297,10 @@ class Held:
         """As `Place.slower`, until `end_servers`."""
         return self._servers.enter_context(self.place.slower(layer, added_ns))
 
-    def null_end(self, host: str, size: int, clients: int, connections: int) -> str | None:
-        """The address of a server that stores nothing, until `end_servers`; None where ``host`` is not this node's."""
-        backing = Backing(kind="null", size_bytes=size)
-        config = TargetConfig(tcp=address(host, 0), export="null", backing=backing, max_connections=clients)
+    def other_end(self, host: str, store: Backing, clients: int, connections: int) -> str | None:
+        """As `Place.other_end`, until `end_servers`; its address, None where ``host`` is not this node's."""
+        check_memory(store)
+        config = TargetConfig(tcp=address(host, 0), export=store.kind, backing=store, max_connections=clients)
         try:
             return self._servers.enter_context(TargetProcess(config)).uri(connections)
         except RunFailed:

@@ -20,7 +20,7 @@ from strata.app.place import Place
 from strata.app.sampling_scope import SamplingScope
 from strata.app.stacks import drop_layers
 from strata.app.trace import SHORT_EVENTS, ShortTrace, missing_of, shortly, summaries
-from strata.engine import Engine, Request, Timing
+from strata.engine import Backing, Engine, Request, Timing
 from strata.engine.cell import Prepared
 from strata.errors import RunFailed, StrataError, UsageError
 from strata.model.analysis import Generator
@@ -237,7 +237,7 @@ class NodesPlace(Place):
             yield self.group.call(self._of[layer], "slower", layer, added_ns)
 
     @contextmanager
-    def null_end(self, layer: str, size: int, clients: int) -> Iterator[Endpoint | None]:
+    def other_end(self, layer: str, store: Backing, clients: int) -> Iterator[Endpoint | None]:
         """By the node whose address it is: it can listen there, and no other can."""
         endpoint = self.endpoint(layer)
         host = urlsplit(endpoint.uri).hostname
@@ -245,7 +245,7 @@ class NodesPlace(Place):
             if node == self._of[layer]:
                 continue
             with self._served(node):
-                uri = self.group.call(node, "null_end", host, size, clients, endpoint.connections)
+                uri = self.group.call(node, "other_end", host, store, clients, endpoint.connections)
                 if uri is not None:
                     yield Endpoint.parse(uri)
                     return

@@ -1,15 +1,19 @@
 """A cache answers, and the figures are not those of the medium.
 
 What it claims
-    A cache of the device answers most reads of the lowest layer: the figures are those of the cache.
+    A cache of the device answers most reads of the lowest layer, or a cache in front of the device most reads of a
+    file: the figures are those of the cache.
 Why it matters
     The measured data fits into the cache, the user's data does not. Production will not reach these figures.
 Evidence it needs
     Differential: the layer gives at least 1.5 times the specified IOPS in most of its workloads. Operational: with
     one request at a time, most reads take a small part of the specified time; or, without a specification, the times
-    form two groups thirty times apart, and the fast group has most of them.
+    form two groups thirty times apart, and the fast group has most of them. Or, operational: in most workloads of
+    unbuffered reads of a file its device read less than half of the bytes.
 What rules it out
-    Times as specified; a file that is larger than any cache on the way.
+    Times as specified; a file that is larger than any cache on the way; the same share at the device in every random
+    read (then parts of the file were never written); writes that do not reach the device either (then it is another
+    file).
 What to do next
     Measure a file several times as large as the cache (``--size``), or read it back cold.
 How sure
@@ -31,21 +35,29 @@ import numpy as np
 from strata import units
 from strata.diagnose import groups, times
 from strata.diagnose.case import Case, Station
+from strata.diagnose.causes import holes, wrong_file
+from strata.diagnose.causes.wrong_file import carriers, moved
 from strata.diagnose.evidence import differential, operational
 from strata.diagnose.groups import Groups
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.reference import ReferenceComparison, grounds, healthy, held
+from strata.model.analysis import CellSummary
+from strata.model.endpoint import EndpointKind
+from strata.model.expect import Faster
 from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.CACHE_FLATTERS
 PRECEDENCE = 17
 SIDES = ("figures",)
+REACHED = 0.5
+"""Bytes that the device read for each byte requested: below it most reads were answered in front of it."""
 FASTER, MOST_OF, MOST_HITS = 1.5, 0.5, 0.6
 NEXT_STEP = "Measure a file several times as large as the cache (--size), or read it back cold; then judge the medium."
 
 
 def judge(case: Case) -> Iterator[Opinion]:
-    """Of the lowest layers."""
+    """Of the lowest layers, and of files whose reads do not reach their device."""
+    yield from _before_the_device(case)
     for station in grounds(case):
         cells = held(station, healthy(station.layer.expect))
         above = [h for h in cells if h.ratio_log >= math.log(FASTER)]
@@ -54,6 +66,43 @@ def judge(case: Case) -> Iterator[Opinion]:
             yield _beyond(station, above, len(cells), two)
         elif not cells and two is not None and 1 - two.share >= MOST_HITS:
             yield _by_groups(station, two)
+
+
+def _before_the_device(case: Case) -> Iterator[Opinion]:
+    known = {o.layer for rule in (holes, wrong_file) for o in rule.judge(case)}
+    for station in case.stations:
+        layer = station.layer
+        if layer.target.kind is not EndpointKind.FILE or layer.expect.faster is Faster.CACHE or layer.name in known:
+            continue
+        reads = [c for c in station.cells if c.workload.direct and not c.workload.rw.writes]
+        seen = [(c, share) for c in reads if (share := moved(c, at_most=True)) is not None]
+        few = [(c, share) for c, share in seen if share < REACHED]
+        if len(few) > MOST_OF * len(seen):
+            yield _unread(station, few, len(seen))
+
+
+def _unread(station: Station, few: list[tuple[CellSummary, float]], of: int) -> Opinion:
+    layer, cells = station.layer.name, [c for c, _ in few]
+    device, most = " and ".join(carriers(cells[0])), max(share for _, share in few)
+    hits, read = units.percent(1 - most, 2), units.significant(most, 2)
+    writes = [c for c in station.cells if c.workload.rw.writes and (moved(c) or 0.0) >= REACHED]
+    arrived = [differential(f"writes to the same file reach {device}", writes)] if writes else []
+    return Opinion(
+        weight=Weight.SHOWN,
+        title=f"a cache in front of {device} answers at least {hits} of the reads of {layer}",
+        explanation=f"In {len(few)} of {of} workloads of unbuffered reads {device} read at most {read} bytes for each "
+        "byte requested: the figures are those of a cache on the way to it.",
+        next_step=NEXT_STEP,
+        cells=frozenset(c.workload.key for c in cells),
+        strength=len(few) / of,
+        lead=4.0 * len(few),
+        evidence=(
+            operational(f"{device} read at most {read} bytes for each byte requested, unbuffered", cells),
+            *arrived,
+        ),
+        layer=layer,
+        loss=-math.log(max(most, 0.01)),
+    )
 
 
 def _beyond(station: Station, above: list[ReferenceComparison], of: int, two: Groups | None) -> Opinion:

@@ -12,7 +12,8 @@ Evidence it needs
     time: the read that was measured first runs at the rate of the medium's durable writes and becomes at least four
     times as fast within its first round; no later round of it falls back.
     Differential: the share of fast reads is what is left of a workload that was, or could be, warm; it grows from
-    round to round while the cache warms up.
+    round to round while the cache warms up. Of reads that ask for all of the data alike, the share that the cache
+    answers (hit share) is the share of the data (working set) that it holds.
 What rules it out
     One group of times (then there is no cache, or it answers all or nothing); groups that are close together (members
     of one kind). Of reads that are slow at first: writes that are slow at first as well; slow reads in a later round
@@ -75,12 +76,13 @@ def judge(case: Case) -> Iterator[Opinion]:
         quick, slow = units.duration(two.quick * 1e9), units.duration(two.slow * 1e9)
         warm = any(h.ratio_log < -GAIN for h in held(station, known(case, station)))
         now = two.share * two.slow + (1 - two.share) * two.quick
+        held_of, room = _room(case, two.cell, 1 - two.share)
         yield Opinion(
             title=f"a cache answers only {hits} of the reads of {layer}",
             explanation=f"{hits} of the reads take {quick}, the others {slow}: most of the data read is not in the "
-            "cache.",
-            next_step="Let the cache warm up and measure again; then give it more room, or read less at random: with "
-            f"all of the data in the cache a read would take {quick}.",
+            f"cache.{held_of}",
+            next_step=f"Let the cache warm up and measure again; then give it more room{room}, or read less at random: "
+            f"with all of the data in the cache a read would take {quick}.",
             cells=frozenset({two.cell.workload.key}),
             strength=0.7,
             lead=2.0,
@@ -98,6 +100,22 @@ def judge(case: Case) -> Iterator[Opinion]:
             layer=layer,
             loss=math.log(now / two.quick),
         )
+
+
+def _room(case: Case, cell: CellSummary, hits: float) -> tuple[str, str]:
+    """How much of the working set the cache holds, and how much it would have to: of reads that ask for all of it alike
+    the share that it answers is the share that it holds."""
+    whole = case.analysis.working_set(cell.workload)
+    if whole is None:
+        return "", ""
+    size = units.size(whole)
+    return f" The working set is {size}, of which the cache holds about {units.size(hits * whole)}.", f" (for {size})"
+
+
+def _of_all(case: Case, station: Station, key: str) -> str:
+    cell = station.cell(key)
+    whole = None if cell is None else case.analysis.working_set(cell.workload)
+    return "" if whole is None else f" ({units.size(whole)})"
 
 
 def lost(case: Case, station: Station) -> Opinion | None:
@@ -124,7 +142,8 @@ def lost(case: Case, station: Station) -> Opinion | None:
         explanation=f"Reads take up to {times} times as long as in the earlier run, durable writes take as long as "
         "before: the medium is unchanged, and a cache in front of it no longer holds the data.",
         next_step="Let the cache warm up and measure again; if it stays slow, look for what took the cache's memory "
-        f"or emptied it: with all of the data in the cache {worst.workload_key} gave {then} IOPS.",
+        f"or emptied it: with all of the data in the cache{_of_all(case, station, worst.workload_key)} "
+        f"{worst.workload_key} gave {then} IOPS.",
         cells=frozenset(r.workload_key for r in slower),
         weight=Weight.SHOWN,
         strength=0.9,

@@ -8,7 +8,7 @@ Evidence it needs
     Operational: a law that does not hold (Little's law, IOPS × size, a layer faster than the one it stands on, reads
     that never reached the device).
 What rules it out
-    All laws hold.
+    All laws hold; or a cause that is shown and makes all of these figures: then the verdict names that cause.
 What to do next
     Follow the broken law's next step, then measure again.
 How sure
@@ -21,18 +21,35 @@ Source
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from strata.analyse.laws import below, cache
 from strata.model.analysis import Analysis, Check
-from strata.model.finding import Cause
+from strata.model.finding import Cause, Finding
+from strata.model.stack import Stack
 
 CAUSE = Cause.IMPOSSIBLE
 
 WHY = (Cause.WRONG_FILE, Cause.HOLES, Cause.CACHE_FLATTERS)
 """What makes figures too good to be true, where it is shown."""
+TOO_GOOD = frozenset({cache.NAME, below.NAME})
+"""Laws that it breaks: the device moved less than was asked for, or a layer is faster than what it stands on."""
 
 
 def broken(analysis: Analysis) -> tuple[Check, ...]:
     """The checks that make the result impossible."""
     return tuple(c for c in analysis.checks if c.impossible)
+
+
+def reason(stack: Stack, checks: tuple[Check, ...], findings: Iterable[Finding]) -> Finding | None:
+    """The finding that makes all of these figures, at its layer or at one that stands on it; None where none does."""
+    if not checks or any(c.kind not in TOO_GOOD for c in checks):
+        return None
+    for one in findings:
+        over = {x.name for x in stack.layers if one.layer in {b.name for b in stack.stands_on(x)}}
+        if one.cause in WHY and all(c.layer in over | {one.layer} for c in checks):
+            return one
+    return None
 
 
 def next_step(check: Check) -> str:

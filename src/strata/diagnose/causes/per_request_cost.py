@@ -7,7 +7,8 @@ Why it matters
     It affects small requests most. Check the layer's own settings (threads, queues, copies).
 Evidence it needs
     Differential: a constant time per request, in parallel or one at a time, explains the loss. Operational: the
-    requests wait above the layer below, CPUs have headroom, the handshake's round trip is far shorter.
+    requests wait above the layer below, CPUs have headroom, the handshake's round trip is far shorter; or, of a server
+    that tells its own times, half of the added time at least is the server's.
 What rules it out
     A round trip of the same length; busy CPUs; a time that grows with the block size. Beside a limit of bytes or
     requests it has only the workloads from which it takes the larger part.
@@ -28,7 +29,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from strata import units
-from strata.diagnose import connections, observe
+from strata.diagnose import connections, observe, server_times
 from strata.diagnose.case import Pair
 from strata.diagnose.causes.wire_latency import LEAST_SHARE
 from strata.diagnose.evidence import operational
@@ -59,7 +60,9 @@ def judge_pair(pair: Pair) -> Opinion:
     missing: tuple[str, ...] = ()
     trips: tuple[Evidence, ...] = ()
     trip = connections.of_added(view, found.parameter) if view.wired else None
-    if view.wired and trip is None:
+    told = server_times.spent(slow)
+    part = server_times.server_share(told)
+    if view.wired and trip is None and (part is None or part < LEAST_SHARE):
         missing = ("the round-trip time of the layer's connections: without it, wire and layer cannot be separated",)
     elif trip is not None:
         if not serial and trip >= LEAST_SHARE * found.parameter:
@@ -77,6 +80,7 @@ def judge_pair(pair: Pair) -> Opinion:
         slow,
         f"a cost of {time} {way} explains {units.percent(found.explained, 2)} of the loss",
         *trips,
+        *server_times.evidence(view, told),
         holds=None if missing else True,
         because="without a round-trip time it cannot be separated from the wire's latency" if missing else "",
         title=f"the layer spends {time} {'on ' if serial else ''}{way}",

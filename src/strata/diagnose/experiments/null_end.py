@@ -32,22 +32,27 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         return None
     opinion = next(o for o in standing if o.cause in on(CauseSide.PATH))
     station = case.station(opinion.layer)
-    if station is None or not _far_node_is_here(case.stack, station):
+    if station is None or not far_node_is_here(case.stack, station):
         return None
     cell = random_read(station, opinion)
     if cell is None:
         return None
-    # To keep the IOPS although the store is gone is no idle prediction: a store that limits would not.
-    predictions = tuple(
-        p.model_copy(update={"idle": p.idle and p.cause not in on(CauseSide.PATH)}) for p in _told(standing, cell)
-    )
     return asked(
         cell,
         "the same reads from a remote end that stores nothing",
-        predictions,
+        expected_of(standing, cell),
         condition=Condition.NULL_END,
         otherwise="with a limit in the server or its medium the IOPS rise",
     )
+
+
+def expected_of(standing: tuple[Opinion, ...], cell: CellSummary) -> tuple[Prediction, ...]:
+    """What causes of both sides expect where the far end answers at once.
+
+    To keep the IOPS although the store is gone is no idle prediction: a store that limits would not.
+    """
+    path = on(CauseSide.PATH)
+    return tuple(p.model_copy(update={"idle": p.idle and p.cause not in path}) for p in _told(standing, cell))
 
 
 def _told(standing: tuple[Opinion, ...], cell: CellSummary) -> tuple[Prediction, ...]:
@@ -61,7 +66,7 @@ def _told(standing: tuple[Opinion, ...], cell: CellSummary) -> tuple[Prediction,
     return told(standing, said, others=None)
 
 
-def _far_node_is_here(stack: Stack, station: Station) -> bool:
+def far_node_is_here(stack: Stack, station: Station) -> bool:
     """Whether there is another node that is a namespace of this machine: a server of ours can only be started there."""
     here = next((n.netns for n in stack.nodes if n.name == station.layer.node), None)
     return station.layer.target.remote and any(n.netns not in (None, here) for n in stack.nodes)

@@ -1,0 +1,44 @@
+"""Other programs use the server's CPU: it may use it as it likes, and does not get it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from strata.model.finding import Cause
+from strata_lab import proc
+from strata_lab.inject._wire import of_the_server, server_node
+from strata_lab.lab import Lab
+from strata_lab.truth import How, ProofCell, Signal, per_severity
+
+
+def _inject(lab: Lab, value: float) -> None:
+    server_node(lab)
+    here = {max(os.sched_getaffinity(0))}
+    for name in {f["process"] for f in lab.facts("server")}:
+        for pid in proc.family(lab.process(name).pid):
+            for thread in Path(f"/proc/{pid}/task").iterdir():
+                os.sched_setaffinity(int(thread.name), here)
+    for number in range(int(value)):
+        other = lab.run(None, [sys.executable, "-I", "-c", "while True: pass"], name=f"busy-{number}")
+        os.sched_setaffinity(other.pid, here)
+
+
+INJECTION = of_the_server(
+    title="a busy CPU of the server",
+    mechanism="so many other programs compute on the CPU to which the server's threads are bound",
+    value=per_severity(2, 5, 12),
+    unit="other programs",
+    bounds=(1, 64),
+    whole=True,
+    inject=_inject,
+    cell=ProofCell("top", "randread", "8k", 16),
+    impact=per_severity(1.2, 1.5, 2.5),
+    signals=(Signal("disk.service_us", How.STAYS, 1.5),),
+    must=(Cause.PROCESSORS,),
+    partly=(Cause.SINGLE_THREAD, Cause.PER_REQUEST_COST),
+    never=(Cause.MEDIUM, Cause.WIRE_BANDWIDTH, Cause.QUOTA),
+    # A quick medium: otherwise the server has nothing to do.
+    options={"model": "c=16 svc=200", "rate": "0"},
+)
