@@ -96,6 +96,27 @@ def test_the_command_prints_one_document(tmp_path: Path) -> None:
     assert found["confirm"]["command"].startswith("strata diagnose ")
 
 
+def test_a_clock_that_is_set_while_a_watching_goes_on_bends_no_slice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of a machine that was suspended: its monotonic clock stood still meanwhile."""
+    real, later_ns = time.time_ns, 0
+    monkeypatch.setattr(time, "time_ns", lambda: real() + later_ns)
+    found: list[Slice] = []
+
+    def told(one: Slice) -> None:
+        nonlocal later_ns
+        found.append(one)
+        later_ns = 3600 * 10**9
+
+    watch_on(str(tmp_path), 5.0, told, 10.5)
+    first, second = found
+    assert second.at_unix_ns - first.at_unix_ns > 3600 * 10**9
+    for one in found:
+        assert one.seconds < 30
+        assert any(row.kind == "processors" and row.busy is not None for row in one.layers), one
+
+
 def test_slices_are_kept_and_found_again(tmp_path: Path) -> None:
     found: list[Slice] = []
     watch_on(str(tmp_path), 5.0, found.append, 10.5)

@@ -102,6 +102,12 @@ class OpenWatch:
         return tuple(sorted(self.processes.descendants(listening)))
 
     @property
+    def now_ns(self) -> int:
+        """Where a sample that is taken now is placed: on the wall clock as it was when the sampling began. It may be set
+        meanwhile, and after a suspension of the machine it is another."""
+        return time.monotonic_ns() + self.sampler.epoch_ns
+
+    @property
     def starts(self) -> dict[str, int]:
         """As `starts_of`, of all machines."""
         here = starts_of(n for r in self.reached if r.node is None for n in r.devices)

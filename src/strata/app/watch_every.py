@@ -104,7 +104,7 @@ def watch_on(
     ):
         began = time.monotonic()
         issuers = Issuers(look_s=LOOK_S, all_s=LONGEST_S).start()
-        due, since = began + every_s, time.time_ns()
+        due, since = began + every_s, watched.now_ns
         try:
             while not stop() and (seconds is None or time.monotonic() - began < seconds):
                 time.sleep(max(0.0, min(0.25, due - time.monotonic())))
@@ -112,11 +112,11 @@ def watch_on(
                     continue
                 # A node that stands still is waited for; what was due meanwhile is one slice.
                 due += every_s * max(1, math.ceil((time.monotonic() - due) / every_s))
-                now = time.time_ns()
+                at, now = time.time_ns(), watched.now_ns
                 seen = _observed(watched, where, since, now, issuers)
                 since = now
-                newest = _with_next(newest, _slice(seen, now, proof))
-                ring.append(now, _line(newest[-1]))
+                newest = _with_next(newest, _slice(seen, at, proof))
+                ring.append(at, _line(newest[-1]))
                 told(newest[-1])
         finally:
             issuers.stop()

@@ -88,6 +88,8 @@ class WatchedNodes:
         self._series: dict[Key, Grown] = {}
         self._taking, self._stop = threading.Lock(), threading.Event()
         self._began, self._take_s = time.monotonic(), TAKE_S
+        # As of the sampler here: the wall clock may be set while it goes on.
+        self._epoch_ns = time.time_ns() - time.monotonic_ns()
         self._heard: dict[str, float] = {}
         self._traced: dict[str, int] = {}
         self._thread: threading.Thread | None = None
@@ -254,8 +256,7 @@ class WatchedNodes:
         for name, given in given_by.items():
             try:
                 sampled: SampledThere = raised(given)
-                ours_ns = time.time_ns() - time.monotonic_ns()
-                by_ns = ours_ns - sampled.epoch_ns - self._group.offset_ns(name)
+                by_ns = self._epoch_ns - sampled.epoch_ns - self._group.offset_ns(name)
             except StrataError as e:
                 self._lose(name, e.headline)
                 continue
