@@ -103,8 +103,10 @@ class OpenWatch:
 
     @property
     def now_ns(self) -> int:
-        """Where a sample that is taken now is placed: on the wall clock as it was when the sampling began. It may be set
-        meanwhile, and after a suspension of the machine it is another."""
+        """Where a sample that is taken now is placed: on the wall clock as it was when the sampling began.
+
+        It may be set meanwhile, and after a suspension of the machine it is another.
+        """
         return time.monotonic_ns() + self.sampler.epoch_ns
 
     @property
