@@ -2,7 +2,7 @@
 """What a cluster costs on this machine: start, memory, idle processor time, clocks, and the way of a graph.
 
     make bench-fleet            4, 16 and 48 nodes (QUICK=1: 4), each a process; two minutes; then the others of this
-                                folder, whatever became of those before
+                                folder, whatever became of those before (QUICK=1: 194 s in all beside other work)
     benches/fleet/run.py --nodes 4,16 --idle 30 --tls
 
 Nodes are real ones (`strata node join`), started together. Processor time is that of the processes, so other work on
