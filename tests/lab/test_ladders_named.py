@@ -20,7 +20,7 @@ from strata_lab.up import up
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 ATTEMPTS = 2
-CALM = {"model": "c=4 svc=2400 bw=250", "data": "32m"}
+CALM = {"model": "c=4 svc=2400 bw=250"}
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ LADDERS = {
         "share",
         CALM | {"rate": "0", "journal": "apart"},
         "wire-bandwidth:severe",
-        ("share", "wire-bandwidth", "the wire"),
+        ("share", "wire-bandwidth", "is limited to"),
     ),
 }
 
