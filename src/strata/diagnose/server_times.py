@@ -23,7 +23,7 @@ MEDIAN = "50"
 
 
 @dataclass(frozen=True)
-class Spent:
+class ServerPart:
     """Of one workload, ns of a request in the middle: at the client, in the server, and at the layer below."""
 
     point: Point
@@ -48,12 +48,12 @@ class Spent:
         return self.own_ns / whole if (whole := self.own_ns + self.way_ns) > 0 else 0.0
 
 
-def spent(points: Iterable[Point]) -> tuple[Spent, ...]:
+def spent(points: Iterable[Point]) -> tuple[ServerPart, ...]:
     """Of the workloads whose server told the times of these requests and of no others."""
     return tuple(s for p in points if (s := _of(p)) is not None)
 
 
-def _of(point: Point) -> Spent | None:
+def _of(point: Point) -> ServerPart | None:
     direction = "write" if point.workload.rw.writes else "read"
     if point.workload.rw.reads and point.workload.rw.writes:
         return None
@@ -62,7 +62,7 @@ def _of(point: Point) -> Spent | None:
         return None
     client, server, middle = _middle(told)
     below = times.at(point.lower, 50) if middle else None
-    return Spent(point, told.server, client, server, below or point.lower.mean_ns.value)
+    return ServerPart(point, told.server, client, server, below or point.lower.mean_ns.value)
 
 
 def _middle(told: LatencySplit) -> tuple[float, float, bool]:
@@ -73,13 +73,13 @@ def _middle(told: LatencySplit) -> tuple[float, float, bool]:
     return told.client_ns.value, told.server_ns.value, False
 
 
-def server_share(found: Iterable[Spent]) -> float | None:
+def server_share(found: Iterable[ServerPart]) -> float | None:
     """The server's part of what is added, median over the workloads; None where no server told."""
     shares = [one.share for one in found]
     return float(np.median(shares)) if shares else None
 
 
-def evidence(view: View, found: tuple[Spent, ...]) -> tuple[Evidence, ...]:
+def evidence(view: View, found: tuple[ServerPart, ...]) -> tuple[Evidence, ...]:
     """In words, of the workload with the fewest outstanding."""
     if not found:
         return ()

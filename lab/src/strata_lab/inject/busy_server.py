@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
+from strata.host import programs
 from strata.model.finding import Cause
 from strata_lab import proc
 from strata_lab.inject._wire import of_the_server, server_node
 from strata_lab.lab import Lab
+from strata_lab.parts import busy
 from strata_lab.truth import How, ProofCell, Signal, per_severity
 
 
@@ -21,7 +22,7 @@ def _inject(lab: Lab, value: float) -> None:
             for thread in Path(f"/proc/{pid}/task").iterdir():
                 os.sched_setaffinity(int(thread.name), here)
     for number in range(int(value)):
-        other = lab.run(None, [sys.executable, "-I", "-c", "while True: pass"], name=f"busy-{number}")
+        other = lab.run(None, programs.python_file(Path(busy.__file__)), name=f"busy-{number}")
         os.sched_setaffinity(other.pid, here)
 
 

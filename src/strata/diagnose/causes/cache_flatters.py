@@ -33,6 +33,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from strata import units
+from strata.analyse.laws import cache
 from strata.diagnose import groups, times
 from strata.diagnose.case import Case, Station
 from strata.diagnose.causes import holes, wrong_file
@@ -43,7 +44,6 @@ from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.reference import ReferenceComparison, grounds, healthy, held
 from strata.model.analysis import CellSummary
 from strata.model.endpoint import EndpointKind
-from strata.model.expect import Faster
 from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.CACHE_FLATTERS
@@ -70,9 +70,11 @@ def judge(case: Case) -> Iterator[Opinion]:
 
 def _before_the_device(case: Case) -> Iterator[Opinion]:
     known = {o.layer for rule in (holes, wrong_file) for o in rule.judge(case)}
+    # Only where the law says so, too: of data on several devices one alone may be seen.
+    broken = {c.layer for c in case.analysis.checks if c.impossible and c.kind == cache.NAME}
     for station in case.stations:
         layer = station.layer
-        if layer.target.kind is not EndpointKind.FILE or layer.expect.faster is Faster.CACHE or layer.name in known:
+        if layer.target.kind is not EndpointKind.FILE or layer.name not in broken - known:
             continue
         reads = [c for c in station.cells if c.workload.direct and not c.workload.rw.writes]
         seen = [(c, share) for c in reads if (share := moved(c, at_most=True)) is not None]
