@@ -411,13 +411,13 @@ def test_several_targets_that_lost_a_client_are_not_said_to_be_resumable_also_wh
     few = NAMES[:2]
     with cluster(tmp_path, few) as running:
         one, other = (f"file:{tmp_path / name}" for name in ("one", "other"))
-        words = (one, "--target", other, "--size", "8m", "--rw", "randread", "--runtime", "20s", "--clients", 2)
+        words = (one, "--target", other, "--size", "8m", "--rw", "randread", "--runtime", "30s", "--clients", 2)
         first = begun(*words, "--nodes", running.address)
         try:
-            time.sleep(5.0)
+            until(lambda: has_read(running.nodes["n1"].pid) > 2 << 20, first)
             running.nodes["n1"].kill()
             # It is lost once nothing has been heard of it for a while.
-            time.sleep(BOUND_S - 2)
+            time.sleep(BOUND_S)
             first.send_signal(signal.SIGINT)
             _, err = first.communicate(timeout=60)
         finally:
@@ -430,6 +430,11 @@ def test_several_targets_that_lost_a_client_are_not_said_to_be_resumable_also_wh
         assert lost.status is RunStatus.FAILED and lost.id in err
         refused = strata("measure", "--resume", "--progress", "none")
         assert refused.returncode == 2 and "no unfinished run" in refused.stderr
+
+
+def has_read(pid: int) -> int:
+    """Bytes from storage."""
+    return int(dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())["read_bytes"])
 
 
 def runs() -> list[str]:

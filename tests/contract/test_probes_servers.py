@@ -253,13 +253,13 @@ time.sleep(600)
 def test_recordings_of_a_session_ask_each_process_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """And still find who listens: a server that came since, and one to whom a known one gave its socket."""
     asked: list[int] = []
-    real = processes._sockets_of
+    real = processes.sockets_of
 
-    def counted(pid: int) -> frozenset[str]:
+    def counted(pid: int, streams: bool = True) -> frozenset[str]:
         asked.append(pid)
-        return real(pid)
+        return real(pid, streams)
 
-    monkeypatch.setattr(processes, "_sockets_of", counted)
+    monkeypatch.setattr(processes, "sockets_of", counted)
     shared = processes.Processes(Sys())
 
     def found(port: int) -> tuple[int, ...]:

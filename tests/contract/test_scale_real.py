@@ -149,11 +149,16 @@ def test_each_disk_adds_what_its_own_server_gives(tmp_path: Path) -> None:
     with ExitStack() as held:
         uris = [held.enter_context(target(*one, "--socket", tmp_path / f"d{n}"))[0] for n in range(4)]
         more = [word for uri in uris[1:] for word in ("--target", uri)]
-        found = scaled(uris[0], *more, "--over", "disks", "--points", "1,2,4", "--iodepth", 8, "--budget", "8s")
-    assert found["ask"]["targets"] == uris and found["where"] == " + ".join(uris)
-    assert {p["outstanding"] for p in found["points"]} == {8}
-    for disks, rate in rates(found).items():
-        assert rate == pytest.approx(250 * disks, rel=0.10)
+        for _ in range(3):
+            found = scaled(uris[0], *more, "--over", "disks", "--points", "1,2,4", "--iodepth", 8, "--budget", "8s")
+            assert found["ask"]["targets"] == uris and found["where"] == " + ".join(uris)
+            assert {p["outstanding"] for p in found["points"]} == {8}
+            # More than they give is never told; a machine that stood still tells less.
+            assert all(rate < 275 * disks for disks, rate in rates(found).items()), rates(found)
+            if all(rate > 225 * disks for disks, rate in rates(found).items()):
+                break
+        else:
+            pytest.fail(f"{rates(found)}")
     assert json.loads(strata("report", found["run"], "--json").stdout) == found
 
 

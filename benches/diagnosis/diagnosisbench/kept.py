@@ -33,11 +33,14 @@ COUNTER, ABSENT = "counter ", "-"
 """How a counter's column begins, and what stands in it for a cell that has no such value."""
 UNREAD = (
     "blockdev_discard",
+    "blockdev_read_merges",
+    "blockdev_write_merges",
     "clock_offset_seconds",
     "cpu_frequency_hz",
     "filesystem_",
     "memory_bytes",
     "pages",
+    "qdisc_requeues",
     "softirqs",
     "net_packets",
     "server_read_bytes",
@@ -47,6 +50,7 @@ UNREAD = (
     "softnet_packets",
     "tcp_cwnd",
     "tcp_rtt_variation_seconds",
+    "tcp_sender_limited_seconds",
     "tcp_unacked",
     "tcp_unsent_bytes",
 )
@@ -64,7 +68,13 @@ class Detail:
     shown: bool
 
 
-DETAILS = (Detail(5, 4, 1, True), Detail(4, 3, 5, True), Detail(4, 3, 10, False), Detail(3, 2, 10, False))
+DETAILS = (
+    Detail(5, 4, 1, True),
+    Detail(4, 3, 5, True),
+    Detail(4, 3, 10, False),
+    Detail(3, 2, 10, False),
+    Detail(3, 2, 20, False),
+)
 """The first that makes a case small enough is the one that is kept."""
 COUNTS_FROM = 1.25
 """An impact below it is none that a diagnosis has to find."""
