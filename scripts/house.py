@@ -195,9 +195,9 @@ def cmd_test(args: list[str]) -> int:
 
 
 def compute(before: Sequence[str]) -> int:
-    """The tests that wait for nothing, which may get a processor seldom, then the fuzzer; ``before``: see `called`."""
-    status = pytest(["-n", "2", "--dist", "worksteal", "-q", "-o", "timeout=1200", *COMPUTING], before)
-    return status | fuzz(SECONDS_OF_FUZZING, before)
+    """The fuzzer, and the tests that wait for nothing, which may get a processor seldom; ``before``: see `called`."""
+    status = fuzz(SECONDS_OF_FUZZING, before)
+    return status | pytest(["-n", "2", "--dist", "worksteal", "-q", "-o", "timeout=1200", *COMPUTING], before)
 
 
 def judging(mark: str) -> list[str]:
