@@ -42,7 +42,11 @@ def test_a_steady_target_is_measured_for_as_long_as_it_needs(capped: str) -> Non
 
 def test_a_byte_budget_ends_it_short_of_the_aim(capped: str) -> None:
     words = ("--until", "0.1%", "--until-min", "10s", "--runtime", "20s", "--until-bytes", "4m")
-    document = measured(capped, "--iodepth", 4, *words, status=4)
+    for _ in range(3):
+        document = measured(capped, "--iodepth", 4, *words, status=4)
+        # 4 MiB are a second: of a machine that stood still in it there are too few intervals to tell anything.
+        if document["course"] is not None:
+            break
     assert document["course"]["ended"] == "byte budget" and document["course"]["reached"] is False
     assert document["trouble"] is None
     assert document["result"]["measured_ns"] < 10e9
