@@ -295,7 +295,7 @@ def test_a_sweep_over_a_server_of_its_own_has_the_p90_of_client_server_and_wire(
         assert [p["value"] for p in points] == [1, 2, 4]
         every = [{name: e["value"] for name, e in p["latency_ns"].items()} for p in points]
         assert all("90.wire" in times and times["mean.server"] > 0 for times in every)
-        # The server's times are of the ramp, too: its part is no exact one, less so where the machine stood still in it.
+        # The server's times are of the ramp, too: no exact part of these, less so where the machine stood still in it.
         if all(0 < times["90.server"] < 2 * times["90"] for times in every):
             break
     else:
