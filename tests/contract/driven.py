@@ -109,7 +109,14 @@ def loads(pid: int) -> bool:
     """Whether it has a load thread."""
     tasks = Path(f"/proc/{pid}/task")
     try:
-        return any((t / "comm").read_text().strip() == "strata-0" for t in tasks.iterdir())
+        return any(_name(task) == "strata-0" for task in tasks.iterdir())
+
+
+def _name(task: Path) -> str:
+    try:
+        return (task / "comm").read_text().strip()
+    except OSError:  # it has ended meanwhile
+        return ""
     except FileNotFoundError:
         return False
 
