@@ -110,6 +110,8 @@ def loads(pid: int) -> bool:
     tasks = Path(f"/proc/{pid}/task")
     try:
         return any(_name(task) == "strata-0" for task in tasks.iterdir())
+    except FileNotFoundError:
+        return False
 
 
 def _name(task: Path) -> str:
@@ -117,8 +119,6 @@ def _name(task: Path) -> str:
         return (task / "comm").read_text().strip()
     except OSError:  # it has ended meanwhile
         return ""
-    except FileNotFoundError:
-        return False
 
 
 def fios(pid: int) -> list[str]:
