@@ -38,6 +38,10 @@ def test_the_verdict_outlives_its_experiment(strata, own_state: Path, sig: signa
     done = strata("report", "--json")
     assert done.returncode in (0, 4), done.stderr
     assert json.loads(done.stdout)["verdict"]["kind"]
+    if sig == signal.SIGKILL:
+        # Its data is in memory, and nobody else would free it.
+        cleaned = strata("clean")
+        assert "demo.dat" in cleaned.stdout + cleaned.stderr
 
 
 @pytest.mark.parametrize(
