@@ -17,6 +17,8 @@ from namespaces import two_nodes
 from strata.app import experiment as app_experiment
 from strata.app.demos import scenario
 from strata.app.diagnose import DEMO_SIZE, chosen_workloads, demo_source
+from strata.app.driven.held import Held
+from strata.app.driven.words import NodeTask
 from strata.app.experiment import Refused, _before, _carried_out, condition, experimented, tried_of
 from strata.app.kept import opened
 from strata.app.options import Options
@@ -215,12 +217,38 @@ def test_a_far_end_in_memory_keeps_what_is_written_as_long_as_the_experiment() -
             assert result.write.ops > 0 and result.errored == 0 and result.effective["netns"] == near
         with pytest.raises(Exception, match="cannot open"):
             engine_of("native").run(changed)
+        for error in (KeyboardInterrupt, RunFailed):
+            with pytest.raises(error), condition(session, asked(durable, Condition.MEMORY_END)) as change:
+                changed = change(plain)
+                raise error("a test")
+            with pytest.raises(Exception, match="cannot open"):
+                engine_of("native").run(changed)
     with (
         far_end(size=1 << 50) as (session, _, _),
         pytest.raises(RunFailed, match="a quarter of what is available"),
         condition(session, asked(durable, Condition.MEMORY_END)),
     ):
         pass
+
+
+def test_a_node_lends_an_experiment_no_file_and_its_memory_only_where_it_is_the_far_end() -> None:
+    held = Held(NodeTask("a test", None, "", "native", direct=False, writes=False, watches=True))
+    small, large = (Backing(kind="memory", size_bytes=size, read_only=False) for size in (8 * MIB, 1 << 50))
+    file = Backing(kind="file", path=__file__, read_only=False)
+    try:
+        with pytest.raises(SafetyRefusal, match="no file"):
+            held.other_end("127.0.0.1", file, 2, 1)
+        assert held.other_end("203.0.113.1", large, 2, 1) is None, "the address is another node's"
+        with pytest.raises(RunFailed, match="a quarter of what is available"):
+            held.other_end("127.0.0.1", large, 2, 1)
+        held.end_servers()
+        uri = held.other_end("127.0.0.1", small, 2, 1)
+        assert uri is not None and engine_of("native").run(request(uri)).ops > 0
+        held.end_servers()
+        with pytest.raises(Exception, match="cannot open"):
+            engine_of("native").run(request(uri))
+    finally:
+        held.close()
 
 
 def test_two_paths_to_the_same_data_are_read_at_the_same_time(tmp_path: Path) -> None:

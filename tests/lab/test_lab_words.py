@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import string
+import subprocess
+import sys
 import tomllib
 from importlib import resources
 from pathlib import Path
@@ -16,6 +18,7 @@ from strata.model.stack import Layer
 from strata_lab import inject, shipped, sizes, stacks, where
 from strata_lab.bound import Bound
 from strata_lab.client import CellMeasured
+from strata_lab.inject.busy_server import bind
 from strata_lab.lab import Lab
 from strata_lab.ledger import Ledger, names
 from strata_lab.prove import _settle, put_in
@@ -183,6 +186,36 @@ def test_a_tail_that_was_long_before_tells_nothing_of_a_stall() -> None:
     assert [seen.lets(m) for m in twins.values()] == [True, False, False]
     # A p99 of 71 ms with stalls of 250 ms: they are not there.
     assert [seen.holds(m) for m in twins.values()] == [False, False, True]
+
+
+@pytest.mark.parametrize("causes", [("server-threads", "request-cost"), ("request-cost", "server-threads")])
+def test_an_injection_that_would_undo_another_one_is_refused(causes: tuple[str, str], ledger: Ledger) -> None:
+    lab = Lab(ledger)
+    lab.fact("injection", cause=causes[0], word=causes[0])
+    with pytest.raises(RunFailed, match=f"{causes[0]} is in it and sets the same options"):
+        inject.parse(causes[1]).apply(lab)
+    assert len(lab.facts("injection")) == 1
+
+
+@pytest.mark.parametrize("value", ["1e6", "1500000", "0.2"])
+def test_a_cost_of_a_request_that_the_server_could_not_read_is_refused(value: str) -> None:
+    with pytest.raises(UsageError, match="is not a value in µs"):
+        inject.parse(f"request-cost={value}")
+
+
+def test_a_program_and_its_threads_are_bound_and_one_that_has_ended_is_none() -> None:
+    words = "import threading, time; [threading.Thread(target=time.sleep, args=(60,)).start() for _ in range(3)]"
+    words += "; print('', flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", words], stdout=subprocess.PIPE) as child:
+        try:
+            assert child.stdout is not None and child.stdout.readline()
+            here = {max(os.sched_getaffinity(0))}
+            bind(child.pid, here)
+            tasks = [int(t.name) for t in Path(f"/proc/{child.pid}/task").iterdir()]
+            assert len(tasks) == 4 and all(os.sched_getaffinity(t) == here for t in tasks)
+        finally:
+            child.kill()
+    bind(child.pid, here)
 
 
 def test_a_twin_that_has_another_reason_to_be_slow_is_not_a_busy_machine(

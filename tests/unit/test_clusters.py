@@ -86,6 +86,16 @@ def test_an_ocfs2_volume_tells_its_stack_its_coherency_and_the_other_nodes(tmp_p
     assert by_dlm["cluster_nodes"] == "192.0.2.11, node 3"
 
 
+def test_file_locks_that_stay_here_leave_a_volume_the_cluster_s(tmp_path: Path) -> None:
+    """``localflocks`` is about flock and fcntl alone: the other nodes write to the same blocks."""
+    found = describe_gfs2(mount_of(GFS2 + ",localflocks"), gfs2(tmp_path).sys)
+    assert (found["locks"], found["file_locks"]) == ("lock_dlm", "here only")
+    assert found["cluster_nodes"] == "192.0.2.11, node 3"
+    found = describe_ocfs2(mount_of(OCFS2 + ",localflocks"), ocfs2(tmp_path / "o").sys)
+    assert found["file_locks"] == "here only" and "locks" not in found
+    assert found["cluster_nodes"] == "db1 (192.0.2.21)"
+
+
 def survey(kind: str, **detail: str) -> Survey:
     system = GOOD.file_system.model_copy(update={"kind": kind, "mount_point": "/mnt/vol", "detail": detail})
     return GOOD.model_copy(update={"file_system": system})
@@ -108,6 +118,21 @@ def test_a_draft_of_a_cluster_s_volume_names_the_other_nodes_and_their_layers() 
         ("file system, db3", "db3", ("file system",)),
     ]
     assert 'counters = "http://192.0.2.21:9100/metrics"' in text
+
+
+def test_names_of_others_stay_in_their_comments_and_an_address_with_colons_in_brackets() -> None:
+    rough = 'a"b\n[[layer]]\x1b[31m\udcff \u202e'
+    text = draft(survey("ocfs2", cluster=rough, cluster_nodes=f"{rough} (2001:db8::1), {'x' * 5000}"), "/mnt/d", None)
+    assert [n.name for n in Stack.from_toml(text).nodes] == ["node-2"]
+    assert [x.name for x in Stack.from_toml(text).layers] == ["file system"]
+    assert all(line.isprintable() for line in text.splitlines()) and text.encode()
+    assert 'counters = "http://[2001:db8::1]:9100/metrics"' in text
+
+
+def test_a_draft_claims_no_more_of_other_nodes_than_is_known() -> None:
+    """The lock manager's table has the members of the cluster, and not which of them have this volume mounted."""
+    text = draft(survey("gfs2", cluster="web", cluster_nodes="192.0.2.11"), "/mnt/d", None)
+    assert "other nodes may have the same device mounted" in text and "other nodes may write to" in text
 
 
 def test_a_volume_whose_nodes_are_not_known_or_that_has_none() -> None:

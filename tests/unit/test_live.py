@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from strata.analyse.stats import estimate
 from strata.app import live, live_run
 from strata.host import livefile
 from strata.host.xdg import state_dir
-from strata.model.live import LiveHead, LiveLayer, LivePoint
+from strata.model.live import LiveHead, LiveLayer, LivePoint, LiveRun
 from strata.model.progress import Phase, Progress, StandingCause
 from strata.model.stack import Layer, Stack
 from strata.report.html import live as page
@@ -137,6 +138,14 @@ def test_what_somebody_else_wrote_into_the_file_is_left_out() -> None:
         assert feed is not None and (found := feed.look()) is not None and len(found.rates) == 1
 
 
+def stands(points: Iterable[LivePoint]) -> LiveRun:
+    """After these points, looked at once."""
+    so_far = live_run.RunSoFar(HEAD)
+    for point in points:
+        so_far.take(point)
+    return so_far.run()
+
+
 def test_what_stands_of_a_run() -> None:
     causes = (StandingCause(layer="share", cause="loss", title="t", confidence=0.4, holds=False),)
     points = [
@@ -147,18 +156,18 @@ def test_what_stands_of_a_run() -> None:
         told(5, phase=Phase.CONFIRM, label=None, message="twice the depth", standing=causes),
         told(6, phase=Phase.CONFIRM, step=1, iops=700.0, finished=True),
     ]
-    found = live_run.run_at(HEAD, points)
+    found = stands(points)
     assert [(c.layer, c.iops.n) for c in found.cells] == [("disk", 2), ("share", 1)]
     assert found.cells[0].iops.value == pytest.approx((110 * 121) ** 0.5)
     assert [r.cell for r in found.rates] == [1, 1, 2, 3, 4] and found.rates[0].p99_ns == 9.0
     assert found.standing == causes and found.experiment == "twice the depth" and found.seconds == 6.0
-    assert live_run.run_at(HEAD, []).now is None
+    assert stands([]).now is None
 
 
 def test_brief_cells_keep_their_times_where_points_are_left_out() -> None:
     points = [told(n + 1, step=n // 2, iops=5.0, **({"p50_ns": 1.0} if n % 2 == 0 else {"finished": True}))
               for n in range(4000)]  # fmt: skip
-    rates = live_run.run_at(HEAD, points).rates
+    rates = stands(points).rates
     timed = [r for r in rates if r.p50_ns is not None]
     assert live_run.SHOWN_RATES - 10 <= len(rates) <= live_run.SHOWN_RATES + 2 and 0.4 < len(timed) / len(rates) < 0.6
     assert [r.second for r in rates] == sorted(r.second for r in rates) and rates[-1].second == 4000.0
@@ -169,7 +178,7 @@ def test_rounds_of_many_cells_say_together_how_much_they_vary() -> None:
     for number in range(20):
         at = {"label": f"w{number % 10}", "step": number, "finished": True}
         points.append(told(number + 1, iops=100.0 * (1.02 if number < 10 else 0.98), **at))
-    each = live_run.run_at(HEAD, points).cells
+    each = stands(points).cells
     alone = estimate([102.0, 98.0], "IOPS").half_width
     assert alone is not None and len(each) == 10
     assert all(c.iops.half_width is not None and c.iops.half_width < 0.75 * alone for c in each)
@@ -189,7 +198,7 @@ def test_a_run_that_is_looked_at_all_along_is_what_its_points_say() -> None:
         points.append(told(n + 1, step=n // 3, **more))
         so_far.take(points[-1])
         if n % 10 == 0:
-            assert so_far.run() == live_run.run_at(HEAD, points)
+            assert so_far.run() == stands(points)
     found = so_far.run()
     assert len(found.failed) == live_run.FAILED_MOST and found.cells[0].iops.n > 5
     logs = [[math.log(p.progress.iops or 1) for p in points if p.progress.finished and p.progress.iops
@@ -215,7 +224,7 @@ def test_a_page_can_be_made_at_every_moment() -> None:
     for text in ("", "<script>alert(1)</script>\u202e"):
         for more in ({"layer": None}, {"iops": 0.0}, {"iops": 5.0, "p50_ns": 1.0}, {"finished": True, "iops": 9.0}):
             points.append(told(len(points) + 1, message=text, **({"label": f"x{text}"} | more)))
-            made = page.render(live_run.run_at(HEAD, points), "/e")
+            made = page.render(stands(points), "/e")
             assert "<script>alert" not in made and "\u202e" not in made
     assert "x&lt;script&gt;alert" in made
 

@@ -8,10 +8,13 @@ from sys import byteorder
 import pytest
 from kernel_tree import Tree
 
+from strata.app.place import check_memory
 from strata.discover import load
 from strata.discover.cpu import cpu
 from strata.discover.limits import cpu_limit, limits, memory_limit
 from strata.discover.memory import memory
+from strata.engine import Backing
+from strata.errors import RunFailed
 
 
 @pytest.fixture
@@ -70,6 +73,21 @@ def test_memory(tree: Tree) -> None:
     assert found is not None
     assert (found.total, found.available, found.cached, found.dirty) == (1000 << 10, 510 << 10, 310 << 10, 7 << 10)
     assert (found.swap_total, found.limit) == (0, 4096)
+
+
+@pytest.mark.parametrize(("limit", "most"), [("max", 256 << 20), (512 << 20, 128 << 20)])
+def test_a_store_in_memory_takes_a_quarter_of_what_the_machine_or_the_group_has(
+    limit: str | int, most: int, tree: Tree
+) -> None:
+    """A group that is small has its largest process ended, and that may be the measurement."""
+    tree.file("/proc/meminfo", f"MemTotal: {4 << 20} kB\nMemAvailable: {1 << 20} kB")
+    tree.mounts("31 1 0:29 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
+    tree.file("/proc/self/cgroup", "0::/a")
+    tree.file("/sys/fs/cgroup/a/memory.max", limit)
+    check_memory(Backing(kind="memory", size_bytes=most, read_only=False), tree.sys)
+    check_memory(Backing(kind="null", size_bytes=1 << 50), tree.sys)
+    with pytest.raises(RunFailed, match="a quarter of what is available"):
+        check_memory(Backing(kind="memory", size_bytes=most + 1, read_only=False), tree.sys)
 
 
 def test_limits_of_version_2_take_the_tightest_of_all_parents(tree: Tree) -> None:

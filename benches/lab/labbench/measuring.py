@@ -14,7 +14,7 @@ from typing import TypeVar
 from labbench.reading import Reading, between, read
 from labbench.rows import Round, Row
 from strata.analyse.stats import estimate
-from strata.engine import Request, Timing, device_segments, engine_for, engine_of, file_segments
+from strata.engine import Request, Timing, engine_for, engine_of, file_extents, file_segments, on_device
 from strata.errors import RunFailed
 from strata.model import histogram
 from strata.model.endpoint import Endpoint, EndpointKind
@@ -75,7 +75,7 @@ def places(stack: Stack, data: Path, fs_kind: str, disks: Sequence[str] = ()) ->
         endpoint = stack.endpoint_of(layer)
         segments: Sequence[Segment] = file_segments(size)
         if endpoint.kind is EndpointKind.BLOCK:
-            layout = device_segments(data, str(endpoint.path), fs_kind)
+            layout = on_device(file_extents(data, fs_kind), str(endpoint.path))
             if layout.device is None:
                 raise RunFailed("cannot map the file to", str(endpoint.path), layout.reason or "unknown")
             segments = layout.device

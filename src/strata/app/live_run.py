@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -29,14 +29,6 @@ Place = tuple[str, str]
 def cell_of(p: Progress) -> Cell:
     """What is measured: the rates of one are no rates of the next."""
     return p.phase, p.step, p.layer, p.label
-
-
-def run_at(head: LiveHead, points: Iterable[LivePoint]) -> LiveRun:
-    """What stands of a run after these points. Pure."""
-    so_far = RunSoFar(head)
-    for point in points:
-        so_far.take(point)
-    return so_far.run()
 
 
 @dataclass

@@ -15,6 +15,7 @@ from strata.app.sampling_scope import joined
 from strata.app.stacks import drop_layers
 from strata.app.trace import ShortTrace, traced
 from strata.discover.chain import devices_of
+from strata.discover.limits import limits, memory_limit
 from strata.discover.memory import memory
 from strata.engine import (
     Backing,
@@ -67,12 +68,15 @@ MOST_OF_MEMORY = 0.25
 """Of what is available: so much a store in memory may take, if all of it is written to."""
 
 
-def check_memory(store: Backing) -> None:
-    """Raises `RunFailed` where this machine's memory is no place for so much."""
+def check_memory(store: Backing, sys: Sys | None = None) -> None:
+    """Raises `RunFailed` where the memory of this machine, or of this process's control group, is no place for so
+    much."""
     if store.kind != "memory":
         return
-    found = memory(Sys())
-    most = 0 if found is None else int(MOST_OF_MEMORY * found.available)
+    sys = sys or Sys()
+    found = memory(sys, memory_limit(limits(sys)))
+    available = 0 if found is None else found.available if found.limit is None else min(found.available, found.limit)
+    most = int(MOST_OF_MEMORY * available)
     if (store.size_bytes or 0) > most:
         why = f"it may take at most {units.size(most)}, a quarter of what is available"
         raise RunFailed("cannot keep in memory", units.size(store.size_bytes or 0), why, "use a smaller file (--size)")

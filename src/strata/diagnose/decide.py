@@ -49,12 +49,17 @@ def propose(
     """
     if not analysis.cells:
         return None
-    case, named = _known(IdentityKey(stack, analysis, tried))
-    broken = impossible.broken(analysis)
+    return _following(*_known(IdentityKey(stack, analysis, tried)), seconds, refused)
+
+
+def _following(
+    case: Case, named: tuple[NamedFinding, ...], seconds: float, refused: tuple[Experiment, ...] = ()
+) -> Experiment | None:
+    broken = impossible.broken(case.analysis)
     if not broken:
         return choosing.best(case, named, seconds, refused)
     # What else would be tried compares figures that are none of the layers'.
-    why = tuple(n for n in named if impossible.reason(stack, broken, [n.finding]) is not None)[:1]
+    why = tuple(n for n in named if impossible.reason(case.stack, broken, [n.finding]) is not None)[:1]
     found = choosing.best(case, why, seconds, refused) if why else None
     mine = {(n.finding.layer, n.finding.cause.value) for n in why}
     return found if found is not None and mine & {(p.layer, p.cause) for p in found.predictions} else None
@@ -84,7 +89,7 @@ def _with_next(case: Case, named: tuple[NamedFinding, ...], told: Diagnosis) -> 
     first = next(iter(told.findings), None)
     if first is None or first.experiment is not None or told.verdict.kind is VerdictKind.IMPOSSIBLE:
         return told.findings
-    following = choosing.best(case, named, math.inf)
+    following = _following(case, named, math.inf)
     if following is None or first.layer not in {p.layer for p in following.predictions}:
         return told.findings
     return (first.model_copy(update={"experiment": following}), *told.findings[1:])
@@ -102,10 +107,11 @@ def _known(of: IdentityKey) -> tuple[Case, tuple[NamedFinding, ...]]:
 def _judged(case: Case, named: tuple[NamedFinding, ...]) -> Diagnosis:
     stack, analysis = case.stack, case.analysis
     if broken := impossible.broken(analysis):
-        told = [n.finding for n in named]
-        if (why := impossible.reason(stack, broken, told)) is not None:
+        told = [n for n in named if n.finding.cause in impossible.WHY and n.finding.stands and not n.withdrawn]
+        # A cause that is not sure yet is said, but figures that cannot be true stay the verdict.
+        if (why := impossible.reason(stack, broken, (n.finding for n in told if not n.missing))) is not None:
             return verdicts.too_good(broken, why)
-        return verdicts.impossible(broken, next((f for f in told if f.cause in impossible.WHY), None))
+        return verdicts.impossible(broken, next((n.finding for n in told), None))
     if not analysis.cells:
         return verdicts.nothing_measured(analysis)
     above = [c for c in analysis.comparisons if c.verdict is Equivalence.ABOVE]

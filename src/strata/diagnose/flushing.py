@@ -8,8 +8,10 @@ import numpy as np
 
 from strata.diagnose import times
 from strata.diagnose.case import Case, Station
+from strata.diagnose.opinion import Opinion
 from strata.diagnose.view import Point, View
 from strata.model.analysis import CellSummary
+from strata.model.endpoint import EndpointKind
 
 BEFORE_OURS = 0.75
 """Of a flush that is under way already, while the device does hardly anything else: a write that is ready waits for its
@@ -141,6 +143,24 @@ def lowest(case: Case, station: Station, device: str | None) -> str:
         if one.layer.name in under and any(device in (c.carriers or c.devices) for c in one.cells):
             return one.layer.name
     return station.layer.name
+
+
+def blamed(case: Case, opinion: Opinion) -> tuple[Station, tuple[Flushed, ...]] | None:
+    """A layer that can be written to, and its cells that the cause explains by their flushes.
+
+    The layer that is blamed; of a raw device, which is never written to, the lowest above it whose writes wait for the
+    same flushes.
+    """
+    for station in sorted(case.stations, key=lambda s: s.layer.name != opinion.layer):
+        found = tuple(
+            f
+            for f in flushed(station)
+            if f.cell.workload.key in opinion.cells
+            and opinion.layer in (station.layer.name, lowest(case, station, f.device))
+        )
+        if found and station.layer.target.kind is not EndpointKind.BLOCK:
+            return station, found
+    return None
 
 
 def by_bytes(cells: tuple[Flushed, ...]) -> float | None:

@@ -30,11 +30,17 @@ def describe_gfs2(mount: Mount, sys: Sys) -> dict[str, str]:
     found = {
         "cluster": cluster if volume else "",
         "cluster_volume": volume,
-        "locks": "here only" if protocol == "lock_nolock" or "localflocks" in mount.options else protocol,
+        "locks": "here only" if protocol == "lock_nolock" else protocol,
+        "file_locks": _file_locks(mount),
         "journal_number": sys.text(f"{home}/jid") or "",
         "cluster_nodes": "" if protocol == "lock_nolock" else ", ".join(_dlm_nodes(sys)),
     }
     return {key: value for key, value in found.items() if value}
+
+
+def _file_locks(mount: Mount) -> str:
+    """``localflocks`` keeps flock and fcntl here; the volume stays the cluster's."""
+    return "here only" if "localflocks" in mount.options else ""
 
 
 def _gfs2_table(mount: Mount, sys: Sys) -> str:
@@ -55,14 +61,15 @@ def describe_ocfs2(mount: Mount, sys: Sys) -> dict[str, str]:
     """Its cluster stack, the other nodes of O2CB, who is heard of, and whether buffered writes are coherent."""
     pairs = mount.pairs
     own = pairs.get("cluster_stack", "") or sys.text(f"{_OCFS2}/cluster_stack") or ""
-    alone = pairs.get("heartbeat") == "none" or "localflocks" in mount.options
+    alone = pairs.get("heartbeat") == "none"
     found = {
         "cluster_stack": own,
         "cluster": ", ".join(sys.names(_O2CB)) if own in ("", "o2cb") else "",
         "heartbeat": pairs.get("heartbeat", ""),
         "coherency": pairs.get("coherency", ""),
-        "slot": pairs.get("preferred_slot", ""),
+        "preferred_slot": pairs.get("preferred_slot", ""),
         "locks": "here only" if alone else "",
+        "file_locks": _file_locks(mount),
         "cluster_nodes": "" if alone else ", ".join(_o2cb_nodes(sys) if own in ("", "o2cb") else _dlm_nodes(sys)),
     }
     return {key: value for key, value in found.items() if value}

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from strata.discover import clusters
+from strata.model.endpoint import address as at
 from strata.model.survey import Device, Survey
 from strata.text.toml import comment, value
 
@@ -79,7 +80,7 @@ def no_disk_layer(survey: Survey) -> str | None:
         return f"{fs.kind} has no visible block device below it"
     if fs.kind in clusters.KINDS:
         device = survey.devices[0].path
-        return f"the map of blocks of {fs.kind} was not tried on a cluster, and other nodes write to {device}"
+        return f"the map of blocks of {fs.kind} was not tried on a cluster, and other nodes may write to {device}"
     if fs.kind not in _MAPS_TO_DEVICE:
         return f"the blocks of a file on {fs.kind} do not map to places on one device"
     if any(o.startswith("rtdev=") for o in fs.options):
@@ -214,14 +215,14 @@ def _other_nodes(survey: Survey) -> list[str]:
         if not number:
             of = f" of {fs.detail['cluster']}" if "cluster" in fs.detail else ""
             lines.append(
-                f"# {fs.mount_point} is a cluster's volume{of} ({fs.kind}): other nodes have the same device mounted. "
-                "Fill in and uncomment:"
+                f"# {fs.mount_point} is a cluster's volume{of} ({fs.kind}): other nodes may have the same device "
+                "mounted. Check, fill in and uncomment:"
             )
         name, _, address = member.removesuffix(")").partition(" (")
         lines += [
             "# [[node]]",
             f"# name = {value(name)}",
-            f"# counters = {value(f'http://{address or name}:9100/metrics')}   # if a node_exporter runs there",
+            f"# counters = {value(f'http://{at(address or name, 9100)}/metrics')}   # if a node_exporter runs there",
         ]
     return ["\n".join(map(comment, lines))] if lines else []
 

@@ -6,7 +6,7 @@ from strata.engine import remote_file
 from strata.engine.cell import Prepared, drop_pages, prepare_cell, run_cell
 from strata.engine.generator import measure_generator
 from strata.engine.job import Piece, Timing, build_job
-from strata.engine.layout import Extents, Layout, device_segments, file_extents, file_segments, on_device
+from strata.engine.layout import Extents, Layout, file_extents, file_segments, on_device
 from strata.engine.native import build_info, fill, run_job
 from strata.engine.port import Engine, Request
 from strata.engine.registry import AUTO as AUTO_ENGINE
@@ -35,7 +35,6 @@ __all__ = [
     "build_job",
     "claim",
     "content",
-    "device_segments",
     "drop_pages",
     "engine_for",
     "engine_of",

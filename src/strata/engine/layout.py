@@ -54,19 +54,12 @@ class Extents(Layout):
     samples: tuple[BlockSample, ...] = ()
 
 
-def device_segments(path: Path, device: str, fs_kind: str, *, name: Path | None = None) -> Layout:
-    """The file's extents on `device`, with proof: sampled blocks read raw equal the file's.
-
-    ``name`` is what to call the file where ``path`` leads to it through a descriptor.
-
-    Reads only. Where mapping is impossible, `device` of the result is None and `reason` says why.
-    Raises `RunFailed` when the mapping exists and the data differ: then the layers are not the same data.
-    """
-    return on_device(file_extents(path, fs_kind, name=name), device)
-
-
 def file_extents(path: Path, fs_kind: str, *, name: Path | None = None) -> Extents:
-    """The first half of `device_segments`, on the machine that has the file."""
+    """The file's extents, on the machine that has it. Reads only.
+
+    ``name`` is what to call the file where ``path`` leads to it through a descriptor. Where mapping is impossible,
+    `device` of the result is None and `reason` says why.
+    """
     called, end = str(name or path), path.stat().st_size
     whole = file_segments(end)
 
@@ -95,7 +88,11 @@ def file_extents(path: Path, fs_kind: str, *, name: Path | None = None) -> Exten
 
 
 def on_device(extents: Extents, device: str) -> Layout:
-    """The second half of `device_segments`, on a machine that has the device."""
+    """The same on a machine that has the device, with proof: sampled blocks read raw equal the file's.
+
+    Reads only. Where the device cannot be read, `device` of the result is None and `reason` says why.
+    Raises `RunFailed` when the mapping exists and the data differ: then the layers are not the same data.
+    """
     if extents.device is None:
         return Layout(file=extents.file, device=None, reason=extents.reason)
     try:

@@ -88,11 +88,6 @@ class RequestGroup(Value):
     total: Times
     layers: tuple[LayerTimes, ...]
 
-    @property
-    def summed_ns(self) -> float:
-        """The means of all parts together."""
-        return sum(p.mean_ns for layer in self.layers for p in layer.parts)
-
 
 class SampledRequest(Value):
     """One request. ``at_ns`` from the beginning of the window; ``segments``: (layer, part, from when, how long), ns.

@@ -112,6 +112,9 @@ def gain(analysis: Analysis, diagnosis: Diagnosis) -> str | None:
         return _as_promised(analysis, own)
     if verdict.kind is not VerdictKind.LAYER:
         return None
+    if any(check.impossible for check in analysis.checks):
+        # It makes figures too good: there is no loss.
+        return f"Mending brings no speed, but figures that are those of {own.layer}."
     worst = _worst(analysis, own)
     if worst is None or not own.lifts:
         return _as_promised(analysis, own)

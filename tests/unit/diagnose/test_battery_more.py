@@ -48,8 +48,8 @@ def with_flushes(flush_s: float = FLUSH_S, service_s: float = 2e-3) -> Analysis:
     return found.model_copy(update={"cells": tuple(map(timed, found.cells))})
 
 
-def flushed(*causes: Cause) -> tuple[Experiment, Analysis]:
-    found = with_flushes()
+def flushed(*causes: Cause, found: Analysis | None = None) -> tuple[Experiment, Analysis]:
+    found = found or with_flushes()
     opinions = tuple(
         replace(o, cells=frozenset({DURABLE.key, NOT_WAITED_FOR.key})) for o in standing(*causes, layer="file system")
     )
@@ -67,6 +67,14 @@ def test_a_flush_that_is_added_tells_slow_flushes_from_a_slow_medium(times: floa
     (told,) = story((after_it(made, times, found),))
     assert {name.partition(": ")[2] for name in told.fell} == fell
     assert bool(experiments_of("file system", "slow-flush", (after_it(made, times, found),)).telling) == (times < 0.5)
+
+
+def test_a_flush_of_thousands_of_writes_is_predicted_to_be_seen() -> None:
+    """A write of 20 µs beside a flush of 50 ms: an interval whose ends are turned could not be met."""
+    made, found = flushed(Cause.SLOW_FLUSH, Cause.SLOW_MEDIUM, found=with_flushes(5e-2, 2e-5))
+    assert all(p.low < p.high for p in made.predictions), made.predictions
+    (told,) = story((after_it(made, 1.5e-3, found),))
+    assert told.fell == ("file system: slow-medium",), told
 
 
 def test_a_flush_is_added_only_where_flushes_are_suspected_and_writes_wait_for_nothing() -> None:

@@ -11,7 +11,7 @@ from strata.diagnose import diagnose, propose
 from strata.model.analysis import Analysis, CellSummary, Check
 from strata.model.ends import Flow
 from strata.model.estimate import Estimate
-from strata.model.experiment import Tried
+from strata.model.experiment import Experiment, Prediction, Tried
 from strata.model.finding import Cause, Diagnosis, VerdictKind
 from strata.model.stack import Layer, Stack
 from strata.model.survey import Device
@@ -181,6 +181,69 @@ def test_reads_that_a_cache_answers_before_the_device_are_that_cache_and_nothing
     assert found.verdict.layer == "file system" and "at least 6" in found.verdict.headline
     assert "--size" in found.verdict.next_step
     assert Cause.CACHE_FLATTERS not in causes(diagnose(STACK, analysis)), "no law says that its own device was not read"
+
+
+def test_data_that_is_stored_in_less_space_is_no_cache() -> None:
+    """A file system that compresses moves a quarter of the bytes in both directions."""
+    shares = {1: 0.2, 8: 0.25, 32: 0.3}
+    analysis = reaching(healthy(), lambda c: (shares[c.workload.outstanding], 1.0))
+    found = diagnose(STACK, analysis.model_copy(update={"checks": (UNREAD,)}))
+    assert found.verdict.kind is VerdictKind.IMPOSSIBLE and Cause.CACHE_FLATTERS not in causes(found)
+
+
+@pytest.mark.parametrize(("shares", "cache"), [((0.3, 0.3, 0.3), False), ((0.05, 0.2, 0.4), True)])
+def test_where_nothing_is_written_only_a_share_that_differs_is_a_cache(shares: tuple[float, ...], cache: bool) -> None:
+    """The same share everywhere may be that of holes, which are told by writes."""
+    by_depth = dict(zip((1, 8, 32), shares, strict=True))
+    whole = healthy()
+    reads = tuple(c for c in whole.cells if not c.workload.rw.writes)
+    analysis = reaching(whole.model_copy(update={"cells": reads}), lambda c: (by_depth[c.workload.outstanding], 1.0))
+    found = diagnose(STACK, analysis.model_copy(update={"checks": (UNREAD,)}))
+    assert (Cause.CACHE_FLATTERS in causes(found)) is cache
+    assert found.verdict.kind is VerdictKind.IMPOSSIBLE, "one kind of evidence is no verdict"
+
+
+def test_a_cache_that_answers_every_read_of_a_file_that_is_written_is_no_hole() -> None:
+    """The writes of the run itself would be read back from the device."""
+    analysis = reaching(healthy(), lambda c: (1.0 if c.workload.rw.writes else 0.0, 1.0))
+    found = diagnose(STACK, analysis.model_copy(update={"checks": (UNREAD,)}))
+    assert (found.verdict.kind, found.verdict.cause) == (VerdictKind.LAYER, Cause.CACHE_FLATTERS)
+
+
+def test_without_the_counters_of_its_device_no_cause_of_too_good_figures_is_named() -> None:
+    analysis = reaching(healthy(), lambda c: (1.0 if c.workload.rw.writes else 0.05, 1.0))
+    cells = tuple(c.model_copy(update={"counters": {}}) for c in analysis.cells)
+    found = diagnose(STACK, analysis.model_copy(update={"cells": cells, "checks": (UNREAD,)}))
+    assert found.verdict.kind is VerdictKind.IMPOSSIBLE
+    assert not causes(found) & {Cause.HOLES, Cause.CACHE_FLATTERS, Cause.WRONG_FILE}
+
+
+def test_a_cache_in_some_workloads_is_claimed_for_no_others() -> None:
+    def some(cell: CellSummary) -> tuple[float, float]:
+        deep = cell.workload.outstanding == 32
+        return (1.0 if cell.workload.rw.writes or deep else 0.05 * cell.workload.outstanding, 1.0)
+
+    found = diagnose(STACK, reaching(healthy(), some).model_copy(update={"checks": (UNREAD,)}))
+    named = next(f for f in found.findings if f.cause is Cause.CACHE_FLATTERS)
+    assert " workloads" in named.title, named.title
+
+
+def test_a_cache_that_an_experiment_disagreed_with_is_not_the_verdict() -> None:
+    shares = {1: 0.05, 8: 0.2, 32: 0.4}
+    analysis = reaching(healthy(), lambda c: (1.0 if c.workload.rw.writes else shares[c.workload.outstanding], 1.0))
+    analysis = analysis.model_copy(update={"checks": (UNREAD,)})
+    own = next(f for f in diagnose(STACK, analysis).findings if f.cause is Cause.CACHE_FLATTERS)
+    key = next(c.workload.key for c in analysis.cells if c.layer == own.layer and not c.workload.rw.writes)
+    cell = analysis.summary(own.layer, key)
+    assert cell is not None
+    gone = Prediction(metric="ratio", low=0.001, high=0.7, unit="ratio", cause=own.cause.value, layer=own.layer)
+    experiment = Experiment(
+        layer=own.layer, workload=cell.workload, reference=key, changes="a test", prediction=gone, predictions=(gone,),
+        otherwise="", key="large-span",
+    )  # fmt: skip
+    kept = (Tried(experiment=experiment, reference=cell, changed=cell),)
+    found = diagnose(STACK, analysis, kept)
+    assert (found.verdict.kind, found.verdict.cause) == (VerdictKind.IMPOSSIBLE, Cause.IMPOSSIBLE)
 
 
 def test_holes_are_named_where_they_make_the_figures() -> None:

@@ -10,7 +10,7 @@ from sample_diagnosis import two_at_once, wire_limits
 from sample_report import build
 
 from strata.diagnose.opinion import Opinion, ruled_out
-from strata.model.analysis import Analysis
+from strata.model.analysis import Analysis, Check
 from strata.model.finding import Cause, Diagnosis, VerdictKind
 from strata.model.reference import Reference, ReferenceSource
 from strata.report import answer
@@ -118,6 +118,13 @@ def test_what_a_layer_loses_by_itself_is_gained_where_it_is_as_its_reference_has
     about = said(own, layer="disk", cause=Cause.SLOW_MEDIUM)
     told = gain(of_the_disk(ReferenceSource.SPECIFICATION, "expect.iops", 0.48), about)
     assert (told or "").startswith("With the IOPS in its specification it gives 2.1 times as much")
+
+
+def test_what_makes_figures_too_good_is_mended_for_true_figures_and_for_no_speed() -> None:
+    about = said({**DISK, "cause": Cause.HOLES}, layer="disk", cause=Cause.HOLES)
+    broken = Check(kind="cache", layer="disk", workload_key=None, impossible=True, message="0.3 bytes per byte")
+    analysis = of_the_disk(ReferenceSource.SPECIFICATION, "expect.iops", 1.2).model_copy(update={"checks": (broken,)})
+    assert gain(analysis, about) == "Mending brings no speed, but figures that are those of disk."
 
 
 def test_without_a_reference_it_is_said_what_is_not_known() -> None:

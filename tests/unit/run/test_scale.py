@@ -147,11 +147,8 @@ def test_a_noisy_point_gets_more_rounds_until_the_budget_is_gone() -> None:
     assert sweep.ended == "budget"
 
 
-@pytest.mark.parametrize("after", [1, 5, 9, 16, 30])
-def test_a_stopped_sweep_goes_on_to_the_same_points(after: int) -> None:
-    whole, all_of_it, _ = carried(ask_for(), capped)
-    cut, part, status = carried(ask_for(), capped, stop_after=after)
-    assert status is RunStatus.STOPPED and len(part) == after
+def gone_on(cut: Sweep, part: list[CellResult]) -> tuple[Sweep, list[CellResult]]:
+    """A sweep that was stopped, resumed with what is left of it; and what it measured then."""
     resumed = Sweep(cut.plan, ask_for(), partial(cell_at, base(), Axis.IODEPTH), part, Clock())
     rest: list[CellResult] = []
     execute(
@@ -161,6 +158,15 @@ def test_a_stopped_sweep_goes_on_to_the_same_points(after: int) -> None:
         emit=lambda _: None,
         stop_requested=lambda: False,
     )  # fmt: skip
+    return resumed, rest
+
+
+@pytest.mark.parametrize("after", [1, 5, 9, 16, 30])
+def test_a_stopped_sweep_goes_on_to_the_same_points(after: int) -> None:
+    whole, all_of_it, _ = carried(ask_for(), capped)
+    cut, part, status = carried(ask_for(), capped, stop_after=after)
+    assert status is RunStatus.STOPPED and len(part) == after
+    resumed, rest = gone_on(cut, part)
     assert closed_of(part + rest) == closed_of(all_of_it) and len(resumed.plan.cells) == len(whole.plan.cells)
     assert len({r.order for r in (*part, *rest)}) == len(part) + len(rest)
 
@@ -172,15 +178,7 @@ def test_a_resumed_sweep_asks_for_no_round_again_that_was_measured_to_its_end() 
     of = [n for n, r in enumerate(part) if r.cell == cell]
     assert len(of) >= 2
     part[of[0]] = part[of[0]].model_copy(update={"error": "it failed"})
-    resumed = Sweep(cut.plan, ask_for(), partial(cell_at, base(), Axis.IODEPTH), part, Clock())
-    rest: list[CellResult] = []
-    execute(
-        resumed,
-        measure=lambda step, cell: result_of(step, cell, engine_result(cell.workload, capped(cell.workload))),
-        commit=rest.append,
-        emit=lambda _: None,
-        stop_requested=lambda: False,
-    )  # fmt: skip
+    _, rest = gone_on(cut, part)
     # The last one was cut short: that one is asked for again.
     whole = [(r.cell, r.round) for r in (*part[:-1], *rest)]
     assert len(set(whole)) == len(whole) and (cell, part[of[-1]].round + 1) in whole

@@ -48,14 +48,6 @@ pub struct Stride {
     pub thread_offset: Option<u64>,
 }
 
-impl Order {
-    /// Whether one block follows the other.
-    #[must_use]
-    pub fn is_sequential(&self) -> bool {
-        matches!(self, Self::Sequential | Self::Strided(_) | Self::Interlocked)
-    }
-}
-
 /// Chooses the block of each I/O at one target.
 pub(crate) trait Pick: Send {
     /// Number of the block where an I/O of `len` bytes begins.

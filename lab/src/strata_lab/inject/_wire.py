@@ -26,6 +26,14 @@ def slowed(lab: Lab, hop: str, reduced: tuple[str, str] | None = None) -> None:
         lab.hop(node, nic, hop)
 
 
+def check_alone(lab: Lab, other: str) -> None:
+    """Raises `RunFailed` where the other injection is in: it sets the same options of the server, and only the last of
+    both would be true."""
+    if lab.last_fact("injection", cause=other) is not None:
+        why = f"{other} is in it and sets the same options"
+        raise RunFailed("cannot change the server of", lab.name, why, "inject it into another lab")
+
+
 def server_node(lab: Lab) -> LabNode:
     """The node of the last server that was started: what the top layer talks to. Raises `RunFailed` without one."""
     servers = lab.facts("server")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Set
 from pathlib import Path
 
 from strata.host import programs
@@ -19,11 +21,21 @@ def _inject(lab: Lab, value: float) -> None:
     here = {max(os.sched_getaffinity(0))}
     for name in {f["process"] for f in lab.facts("server")}:
         for pid in proc.family(lab.process(name).pid):
-            for thread in Path(f"/proc/{pid}/task").iterdir():
-                os.sched_setaffinity(int(thread.name), here)
+            bind(pid, here)
     for number in range(int(value)):
         other = lab.run(None, programs.python_file(Path(busy.__file__)), name=f"busy-{number}")
-        os.sched_setaffinity(other.pid, here)
+        bind(other.pid, here)
+
+
+def bind(pid: int, cpus: Set[int]) -> None:
+    """All threads of the process, and so those that they begin later. What ends meanwhile needs no CPU."""
+    bound: set[str] = set()
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        while new := {thread.name for thread in Path(f"/proc/{pid}/task").iterdir()} - bound:
+            for thread in new:
+                with contextlib.suppress(ProcessLookupError):
+                    os.sched_setaffinity(int(thread), cpus)
+            bound |= new
 
 
 INJECTION = of_the_server(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strata.model.finding import Cause
 from strata_lab.inject._disk import CALM
-from strata_lab.inject._wire import of_the_server
+from strata_lab.inject._wire import check_alone, of_the_server
 from strata_lab.lab import Lab
 from strata_lab.servers import nbd
 from strata_lab.truth import How, ProofCell, Signal, per_severity
@@ -14,6 +14,7 @@ _AT_ONCE = 64
 
 
 def _inject(lab: Lab, value: float) -> None:
+    check_alone(lab, "server-threads")
     nbd.reshape(lab, "--service-threads", str(_AT_ONCE), "--service-time", f"{value:g}us")
 
 
@@ -22,6 +23,7 @@ INJECTION = of_the_server(
     mechanism="Strata's own server takes so much longer for each request, 64 at once (--service-time)",
     value=per_severity(1500, 4000, 12000),
     unit="µs",
+    bounds=(1, 999_999),
     inject=_inject,
     cell=ProofCell("top", "randread", "8k", 1),
     impact=per_severity(1.3, 2, 4),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from strata.model.finding import Cause
 from strata_lab.inject._disk import CALM, most
-from strata_lab.inject._wire import of_the_server
+from strata_lab.inject._wire import check_alone, of_the_server
 from strata_lab.lab import Lab
 from strata_lab.servers import nbd
 from strata_lab.truth import How, ProofCell, Signal, per_severity
 
 
 def _inject(lab: Lab, value: float) -> None:
+    check_alone(lab, "request-cost")
     nbd.reshape(lab, "--service-threads", f"{value:g}", "--service-time", "1us")
 
 

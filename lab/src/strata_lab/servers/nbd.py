@@ -14,6 +14,7 @@ from strata.errors import RunFailed, UsageError
 from strata.host import programs
 from strata.model.stack import SOCKET_MOST
 from strata_lab.lab import Lab
+from strata_lab.ledger import Line
 from strata_lab.nodes import LabNode
 from strata_lab.servers import LabServer, answers, free_port, nbdkit, program
 
@@ -63,12 +64,25 @@ def _stats(lab: Lab, name: str) -> str | None:
 
 
 def reshape(lab: Lab, *words: str) -> None:
-    """The wire of a reduced lab is what its own server pretends: started again at the same port with more limits."""
+    """The wire of a reduced lab is what its own server pretends: started again at the same port with more limits.
+
+    Where it does not start with them, it is started as it was, and the error is raised.
+    """
     served = lab.last_fact("server", kind="nbd")
     if served is None or not served["process"].startswith("strata-"):
         raise RunFailed(
             "cannot limit the network of", lab.name, "its server is not Strata's own", "--set server=strata"
         )
     lab.stop(lab.process(served["process"]))
+    try:
+        _again(lab, served, words)
+    except BaseException:
+        for late in (p for p in lab.processes if p.name == served["process"]):
+            lab.stop(late)
+        _again(lab, served, ())
+        raise
+
+
+def _again(lab: Lab, served: Line, words: Sequence[str]) -> None:
     shape = [*served["shape"], *words]
     start(lab, lab.node(served["node"]), served["backing"], kind="strata", shape=shape, port=served["port"])

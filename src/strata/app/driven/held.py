@@ -299,12 +299,16 @@ class Held:
 
     def other_end(self, host: str, store: Backing, clients: int, connections: int) -> str | None:
         """As `Place.other_end`, until `end_servers`; its address, None where ``host`` is not this node's."""
-        check_memory(store)
+        if store.kind not in ("null", "memory"):
+            raise SafetyRefusal("will not serve", store.path or store.kind, "a far end of an experiment has no file")
         config = TargetConfig(tcp=address(host, 0), export=store.kind, backing=store, max_connections=clients)
         try:
-            return self._servers.enter_context(TargetProcess(config)).uri(connections)
+            server = self._servers.enter_context(TargetProcess(config))
         except RunFailed:
             return None
+        # Only where it would be used: another node's memory says nothing.
+        check_memory(store)
+        return server.uri(connections)
 
     def end_servers(self) -> None:
         """Those of an experiment."""

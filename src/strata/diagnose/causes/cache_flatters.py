@@ -12,8 +12,8 @@ Evidence it needs
     unbuffered reads of a file its device read less than half of the bytes.
 What rules it out
     Times as specified; a file that is larger than any cache on the way; the same share at the device in every random
-    read (then parts of the file were never written); writes that do not reach the device either (then it is another
-    file).
+    read (then parts of the file were never written), unless writes reach the device and next to no read does; writes
+    that do not reach the device either (then it is another file, or data that is compressed or stored once).
 What to do next
     Measure a file several times as large as the cache (``--size``), or read it back cold.
 How sure
@@ -79,8 +79,18 @@ def _before_the_device(case: Case) -> Iterator[Opinion]:
         reads = [c for c in station.cells if c.workload.direct and not c.workload.rw.writes]
         seen = [(c, share) for c in reads if (share := moved(c, at_most=True)) is not None]
         few = [(c, share) for c, share in seen if share < REACHED]
-        if len(few) > MOST_OF * len(seen):
+        if len(few) > MOST_OF * len(seen) and not _otherwise(station, seen):
             yield _unread(station, few, len(seen))
+
+
+def _otherwise(station: Station, seen: list[tuple[CellSummary, float]]) -> bool:
+    """Whether something else than a cache keeps reads from the device, or may do so."""
+    writes = [share for c in station.cells if c.workload.rw.writes and (share := moved(c)) is not None]
+    if writes:
+        return min(writes) < REACHED
+    random = [share for c, share in seen if c.workload.rw.random]
+    # Nothing was written by which a hole could be told.
+    return len(random) < holes.LEAST_CELLS or max(random) - min(random) <= holes.ALIKE
 
 
 def _unread(station: Station, few: list[tuple[CellSummary, float]], of: int) -> Opinion:
@@ -88,10 +98,11 @@ def _unread(station: Station, few: list[tuple[CellSummary, float]], of: int) -> 
     device, most = " and ".join(carriers(cells[0])), max(share for _, share in few)
     hits, read = units.percent(1 - most, 2), units.significant(most, 2)
     writes = [c for c in station.cells if c.workload.rw.writes and (moved(c) or 0.0) >= REACHED]
+    where = f" in {len(few)} of {of} workloads" if len(few) < of else ""
     arrived = [differential(f"writes to the same file reach {device}", writes)] if writes else []
     return Opinion(
         weight=Weight.SHOWN,
-        title=f"a cache in front of {device} answers at least {hits} of the reads of {layer}",
+        title=f"a cache in front of {device} answers at least {hits} of the reads of {layer}{where}",
         explanation=f"In {len(few)} of {of} workloads of unbuffered reads {device} read at most {read} bytes for each "
         "byte requested: the figures are those of a cache on the way to it.",
         next_step=NEXT_STEP,

@@ -8,7 +8,8 @@ Evidence it needs
     Operational: for a file that is read unbuffered, the device read at least 3 % fewer bytes than the workload, and
     the same share in every random read; writes to the same file reach the device.
 What rules it out
-    As many bytes at the device as were requested; a cache in use, which answers more the second time.
+    As many bytes at the device as were requested; a cache in use, which answers more the second time; next to nothing
+    at the device, although the workloads write to the file.
 What to do next
     Write the whole file once, from start to end (``strata`` does it with files of its own), then measure again.
 How sure
@@ -38,7 +39,7 @@ from strata.model.finding import Cause
 CAUSE = Cause.HOLES
 PRECEDENCE = 6
 SIDES = ("figures",)
-LEAST_MISSING, ALIKE, LEAST_CELLS = 0.03, 0.08, 2
+LEAST_MISSING, LEAST_LEFT, ALIKE, LEAST_CELLS = 0.03, 0.02, 0.08, 2
 
 
 def judge(case: Case) -> Iterator[Opinion]:
@@ -52,7 +53,7 @@ def judge(case: Case) -> Iterator[Opinion]:
         if len(shares) < LEAST_CELLS or not writes or min(writes) < REACHED:
             continue
         most = max(moved(c, at_most=True) or 0.0 for c in reads)
-        if most <= 1 - LEAST_MISSING and max(shares) - min(shares) <= ALIKE:
+        if LEAST_LEFT <= most <= 1 - LEAST_MISSING and max(shares) - min(shares) <= ALIKE:
             yield _opinion(station, [c.workload.key for c in reads], float(np.median(shares)))
 
 

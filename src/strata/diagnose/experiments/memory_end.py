@@ -10,11 +10,9 @@ What it tells apart
 
 from __future__ import annotations
 
+from strata.diagnose import far_end
 from strata.diagnose.case import Case, Station
-from strata.diagnose.expected import asked
-from strata.diagnose.experiments.null_end import expected_of, far_node_is_here
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.sides import CauseSide, on
 from strata.model.analysis import CellSummary
 from strata.model.experiment import Condition, Experiment
 
@@ -22,25 +20,9 @@ SIDES = ("path", "far")
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
-    """At a remote layer whose far node is a namespace of this machine, where one cause of either side stands and
-    explains writes."""
-    kinds = {o.cause for o in standing}
-    if not kinds & on(CauseSide.PATH) or not kinds & on(CauseSide.FAR):
-        return None
-    opinion = next(o for o in standing if o.cause in on(CauseSide.PATH))
-    station = case.station(opinion.layer)
-    if station is None or not far_node_is_here(case.stack, station):
-        return None
-    cell = _write(station, opinion)
-    if cell is None:
-        return None
-    return asked(
-        cell,
-        "the same writes to a remote end that stores in memory",
-        expected_of(standing, cell),
-        condition=Condition.MEMORY_END,
-        otherwise="with a limit in the server or its medium the IOPS rise",
-    )
+    """Where the cause on the path explains writes."""
+    changes = "the same writes to a remote end that stores in memory"
+    return far_end.replaced(case, standing, _write, changes, Condition.MEMORY_END)
 
 
 def _write(station: Station, opinion: Opinion) -> CellSummary | None:

@@ -17,7 +17,6 @@ from strata.diagnose.flushing import Flushed
 from strata.diagnose.opinion import Opinion
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
-from strata.model.endpoint import EndpointKind
 from strata.model.experiment import Experiment
 from strata.model.workload import Sync
 
@@ -33,23 +32,15 @@ CAPPED = (0.4, 1.25)
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     """Where slow flushes stand, at the layer whose flushes were timed: its writes without one that have the fewest
-    outstanding. A raw device is never written to."""
+    outstanding."""
     mine = next((o for o in standing if o.cause in ABOUT), None)
-    if mine is None:
+    found = None if mine is None else flushing.blamed(case, mine)
+    if found is None:
         return None
-    for station in sorted(case.stations, key=lambda s: s.layer.name != mine.layer):
-        timed = [
-            f
-            for f in flushing.flushed(station)
-            if f.cell.workload.key in mine.cells
-            and mine.layer in (station.layer.name, flushing.lowest(case, station, f.device))
-        ]
-        if not timed or station.layer.target.kind is EndpointKind.BLOCK:
-            continue
-        plain = [c for c in station.cells if _waits_for_nothing(c)]
-        cell = min(plain, key=lambda c: (c.workload.outstanding, c.workload.bs), default=None)
-        return None if cell is None else _made(station, cell, timed, standing)
-    return None
+    station, timed = found
+    plain = [c for c in station.cells if _waits_for_nothing(c)]
+    cell = min(plain, key=lambda c: (c.workload.outstanding, c.workload.bs), default=None)
+    return None if cell is None else _made(station, cell, timed, standing)
 
 
 def _waits_for_nothing(cell: CellSummary) -> bool:
@@ -58,14 +49,15 @@ def _waits_for_nothing(cell: CellSummary) -> bool:
 
 
 def _made(
-    station: Station, cell: CellSummary, timed: list[Flushed], standing: tuple[Opinion, ...]
+    station: Station, cell: CellSummary, timed: tuple[Flushed, ...], standing: tuple[Opinion, ...]
 ) -> Experiment | None:
     """Each slot waits for its own flush; one of the device may make several writes durable, but no write waits less."""
     near = min(timed, key=lambda f: (abs(f.cell.workload.outstanding - cell.workload.outstanding), f.flush))
     alone = cell.workload.outstanding / cell.iops.value
     left = alone / (alone + near.flush)
     said = {
-        Cause.SLOW_FLUSH: (max(FALLS, left / OFF / 2), min(0.9, left * OFF)),
+        # A write that takes thousands of times as long falls by however much, and no less.
+        Cause.SLOW_FLUSH: (max(FALLS, left / OFF / 2), min(0.9, max(2 * FALLS, left * OFF))),
         Cause.WRITE_CACHE_FULL: WAITED,
         Cause.SLOW_MEDIUM: WAITED,
         Cause.MEDIUM: WAITED,

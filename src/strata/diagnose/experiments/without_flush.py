@@ -14,7 +14,6 @@ from strata.diagnose.causes import slow_flush
 from strata.diagnose.expected import SAME, told
 from strata.diagnose.opinion import Opinion
 from strata.model.cause import Cause
-from strata.model.endpoint import EndpointKind
 from strata.model.experiment import Experiment, Metric, Prediction
 from strata.model.workload import Sync
 
@@ -22,37 +21,28 @@ ABOUT = frozenset({Cause.SLOW_FLUSH})
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
-    """Where slow flushes stand, in the cell with the fewest outstanding. A raw device is never written to."""
+    """Where slow flushes stand, in the cell with the fewest outstanding."""
     mine = next((o for o in standing if o.cause in ABOUT), None)
-    if mine is None:
+    found = None if mine is None else flushing.blamed(case, mine)
+    if mine is None or found is None:
         return None
-    # At the layer that is blamed; of a raw device at the lowest above it, whose writes wait for the same flushes.
-    for station in sorted(case.stations, key=lambda s: s.layer.name != mine.layer):
-        cells = [
-            f
-            for f in flushing.flushed(station)
-            if f.cell.workload.key in mine.cells
-            and mine.layer in (station.layer.name, flushing.lowest(case, station, f.device))
-        ]
-        if not cells or station.layer.target.kind is EndpointKind.BLOCK:
-            continue
-        cell = min(cells, key=lambda f: f.cell.workload.outstanding).cell
-        plain = cell.workload.model_copy(update={"sync": Sync.NONE, "fsync": 0, "fdatasync": 0})
-        still = Prediction(metric=Metric.RATIO, low=SAME[0], high=SAME[1], unit="ratio")
-        made = Experiment(
-            layer=station.layer.name,
-            workload=plain,
-            reference=cell.workload.key,
-            changes="the same writes without a flush",
-            prediction=still,
-            otherwise="any other limit still applies to the writes",
-        )
-        gains = slow_flush.predict(case, mine, made)
-        if gains is None:
-            return None
-        others = tuple(o for o in standing if o is not mine)
-        known = told((mine, *others), {mine.cause: gains}, others=SAME)
-        beside = {"cause": Cause.MEDIUM.value, "layer": mine.layer, "idle": True, "rival": True}
-        known = known if others else (*known, still.model_copy(update=beside))
-        return made.model_copy(update={"prediction": known[0], "predictions": known})
-    return None
+    station, cells = found
+    cell = min(cells, key=lambda f: f.cell.workload.outstanding).cell
+    plain = cell.workload.model_copy(update={"sync": Sync.NONE, "fsync": 0, "fdatasync": 0})
+    still = Prediction(metric=Metric.RATIO, low=SAME[0], high=SAME[1], unit="ratio")
+    made = Experiment(
+        layer=station.layer.name,
+        workload=plain,
+        reference=cell.workload.key,
+        changes="the same writes without a flush",
+        prediction=still,
+        otherwise="any other limit still applies to the writes",
+    )
+    gains = slow_flush.predict(case, mine, made)
+    if gains is None:
+        return None
+    others = tuple(o for o in standing if o is not mine)
+    known = told((mine, *others), {mine.cause: gains}, others=SAME)
+    beside = {"cause": Cause.MEDIUM.value, "layer": mine.layer, "idle": True, "rival": True}
+    known = known if others else (*known, still.model_copy(update=beside))
+    return made.model_copy(update={"prediction": known[0], "predictions": known})

@@ -27,7 +27,7 @@ OF_NODE = True
 _GETQDISC = 38
 _TCMSG = struct.Struct("=BxxxiIII")
 _KIND, _STATS2 = 1, 7
-_BASIC, _QUEUE, _PKT64 = 1, 3, 8
+_BASIC, _QUEUE = 1, 3
 _NONE = "noqueue"
 
 _FIELDS = (

@@ -26,7 +26,6 @@ pub const REP_SERVER: u32 = 2;
 pub const REP_INFO: u32 = 3;
 pub const REP_FLAG_ERROR: u32 = 1 << 31;
 pub const REP_ERR_UNSUP: u32 = REP_FLAG_ERROR | 1;
-pub const REP_ERR_POLICY: u32 = REP_FLAG_ERROR | 2;
 pub const REP_ERR_INVALID: u32 = REP_FLAG_ERROR | 3;
 pub const REP_ERR_TLS_REQD: u32 = REP_FLAG_ERROR | 5;
 pub const REP_ERR_UNKNOWN: u32 = REP_FLAG_ERROR | 6;
