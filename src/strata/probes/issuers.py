@@ -1,12 +1,14 @@
 """Who issues I/O on this machine: processes with what they moved, their control group, and where their threads wait.
 
 Reads    /proc/PID/io, stat, cgroup and schedstat of every process at the beginning, at the end and in between; of the
-         few that move data, state and wait channel of their threads; who serves the command (`serving`). Costs    a
-         look at all processes 25 µs each, at most `Paced`'s share of the time; a look at threads 20 µs each. Needs
-         root for the processes of other users, and for wait channels. Blind to I/O of a process that began and ended
-         between two looks, and of one that ended after the last of them (both are its parent's, once that has waited
-         for it); whose pages the kernel writes later (they count where they were dirtied); requests that a server
-         issues for others (they are the server's).
+         few that move data, state and wait channel of their threads; who serves the command (`serving`).
+Costs    a look at a process 25 µs: at all of them at most 0.3 % of the time, at the command's 2 %; a look at threads 20
+         µs each.
+Needs    root for the processes of other users, and for wait channels.
+Blind to I/O of a process that began and ended between two looks, and of one that ended after the last of them (both are
+         its parent's, once that has waited for it); whose pages the kernel writes later (they count where they were
+         dirtied); requests that a server issues for others (they are the server's); of thousands of processes that
+         have ended, those that moved least.
 """
 
 from __future__ import annotations
@@ -21,14 +23,16 @@ from dataclasses import dataclass, field
 from strata.host.cgroups import groups
 from strata.host.proc import Sys
 from strata.model.watch import ISSUERS_MOST, Issuer, ThreadTime
-from strata.probes.processes import TICK_S, fields_of, names_in
+from strata.probes.processes import TICK_S, fields_of, names_in, start_of
 from strata.probes.serving import Serving
 
 THREADS_MOST = 24
 LOOK_S = 0.05
 _ALL_S, FAMILY_S = 1.0, 0.2
-SHARE = 0.003
-"""Of the time that may go into looks at all processes."""
+SHARE, FAMILY_SHARE = 0.003, 0.02
+"""Of the time that may go into looks at all processes, and into those at the command's."""
+GONE_MOST = 4096
+"""Processes that have ended of which is remembered what they moved: a command may begin new ones without an end."""
 _LEAST_BYTES = 4096
 _FLAGS, _KTHREAD = 6, 0x00200000
 _STORAGE = ("read_events", "io_cqring_wait", "io_schedule", "iomap_dio", "blkdev_direct", "wait_on_page", "folio_wait",
@@ -111,7 +115,9 @@ class Issuers:
         self._quotas: dict[int, dict[str, _Periods]] = {}
         self._root: int | None = None
         self._groups: dict[int, str] = {}
-        self._family: set[int] = set()
+        self._family: dict[int, int] = {}
+        """The command and those that were seen below it, as long as they are there, with their starts."""
+        self._family_gone: set[int] = set()
         self._serving: Serving | None = None
 
     def start(self) -> Issuers:
@@ -125,12 +131,19 @@ class Issuers:
     def command(self, pid: int) -> None:
         """From now on this process and those below it are the watched ones."""
         self._serving = Serving()
+        start = start_of(self._sys, pid)
+        self._family = {} if start is None else {pid: start}
         self._root = pid
 
     @property
     def family(self) -> tuple[int, ...]:
         """The command and all processes that were seen below it."""
-        return tuple(sorted(self._family))
+        return tuple(sorted(self._family.keys() | self._family_gone))
+
+    @property
+    def unseen(self) -> str:
+        """Why nobody may be known to serve the command though somebody does; empty where that is known."""
+        return "" if self._serving is None else self._serving.unseen
 
     @property
     def serving(self) -> tuple[int, ...]:
@@ -139,12 +152,16 @@ class Issuers:
 
     def stop(self) -> tuple[Issuer, ...]:
         """The last look, and who issued most, first."""
+        self.end()
+        return self.take()
+
+    def end(self) -> None:
+        """No look more. May be called again."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
         if self._serving is not None:
             self._serving.close()
-        return self.take()
 
     def take(self) -> tuple[Issuer, ...]:
         """Who issued most since the last call, first; for who goes on without an end."""
@@ -179,7 +196,8 @@ class Issuers:
                 now = time.monotonic()
                 if self._root is not None and now >= family_at:
                     self._look_at_family()
-                    family_at = now + FAMILY_S
+                    family_at = now + max(FAMILY_S, (time.monotonic() - now) / FAMILY_SHARE)
+                    self._look_at_serving()
                 if now >= all_at:
                     self._look_at_all()
                     spent = time.monotonic() - now
@@ -199,10 +217,11 @@ class Issuers:
             for tid in names_in(self._sys.at(f"/proc/{pid}/task"))[:THREADS_MOST]:
                 children = self._sys.text(f"/proc/{pid}/task/{tid}/children") or ""
                 todo += [int(child) for child in children.split()]
-        for pid in self._family - done:
-            if pid not in self._seen or not self._seen[pid].gone:
-                self._look_at(pid)
+        for pid in self._family.keys() - done:
+            self._look_at(pid)
         self._note_gone(self._family)
+
+    def _look_at_serving(self) -> None:
         if self._serving is not None:
             at_work = [pid for pid, one in self._seen.items() if one.at_work >= _LEAST_BYTES and not one.gone]
             at_work.sort(key=lambda pid: -self._seen[pid].at_work)
@@ -213,6 +232,13 @@ class Issuers:
             if name[0] in "123456789" and (pid := int(name)) != self._own:
                 self._look_at(pid)
         self._note_gone(self._seen)
+        gone = [pid for pid, one in self._seen.items() if one.gone]
+        if len(gone) > GONE_MOST:
+            gone.sort(key=lambda pid: self._seen[pid].moved)
+            for pid in gone[: len(gone) // 2]:
+                del self._seen[pid]
+                self._groups.pop(pid, None)
+                self._quotas.pop(pid, None)
 
     def _note_gone(self, pids: Iterable[int]) -> None:
         """What a child had counted is in its parent's count, too, once the parent has waited for it."""
@@ -221,6 +247,8 @@ class Issuers:
             if one is None or one.gone or self._sys.exists(f"/proc/{pid}"):
                 continue
             one.gone = True
+            if self._family.pop(pid, None) is not None:
+                self._family_gone.add(pid)
             if (parent := self._seen.get(one.parent)) is None:
                 continue
             self._look_at(one.parent)
@@ -235,7 +263,7 @@ class Issuers:
         fields = fields_of(stat)
         if len(fields) < 22:
             return
-        self._note_family(pid, int(fields[1]))
+        self._note_family(pid, int(fields[19]), int(fields[1]))
         io = dict(line.partition(": ")[::2] for line in self._sys.lines(f"/proc/{pid}/io"))
         now = {key: float(value) for key, value in io.items() if value.isdigit()}
         now["cpu"] = (int(fields[11]) + int(fields[12])) * TICK_S
@@ -260,11 +288,19 @@ class Issuers:
 
     def _followed(self, pid: int) -> bool:
         one = self._seen.get(pid)
-        return one is not None and (pid in self._family or one.at_work >= _LEAST_BYTES)
+        return one is not None and (self._watched(pid) or one.at_work >= _LEAST_BYTES)
 
-    def _note_family(self, pid: int, parent: int) -> None:
-        if self._root is not None and (pid == self._root or parent in self._family or parent == self._root):
-            self._family.add(pid)
+    def _watched(self, pid: int) -> bool:
+        return pid in self._family or pid in self._family_gone
+
+    def _note_family(self, pid: int, start: int, parent: int) -> None:
+        """A number that was given out again is another process, whose children are not the command's."""
+        self._family_gone.discard(pid)
+        if self._family.get(pid, start) != start:
+            del self._family[pid]
+        above = self._family.get(parent)
+        if above is not None and start_of(self._sys, parent) in (None, above):
+            self._family[pid] = start
 
     def _look_at_group(self, pid: int) -> None:
         if pid not in self._groups:
@@ -287,7 +323,7 @@ class Issuers:
         # The command first, then who moves most: there is not room for all on a busy host.
         chosen = sorted(
             (pid for pid, one in self._seen.items() if self._followed(pid) and not one.gone),
-            key=lambda pid: (pid not in self._family, -self._seen[pid].at_work),
+            key=lambda pid: (not self._watched(pid), -self._seen[pid].at_work),
         )
         room = THREADS_MOST
         for pid in chosen[: 2 * ISSUERS_MOST]:
@@ -345,7 +381,7 @@ class Issuers:
             asked_ios=rate("syscr", "syscw") if "syscr" in one.last else None,
             cores=rate("cpu"),
             waiting=rate("waited") if "waited" in one.last else None,
-            watched=pid in self._family,
+            watched=self._watched(pid),
             throttled=self._throttled(pid),
             threads=looks,
         )
