@@ -123,4 +123,8 @@ def missing(path: Path, verb: str) -> UsageError:
 
 
 def _absolute(text: str) -> Path:
-    return Path(text.removeprefix("//")).expanduser().absolute()
+    path = Path(text.removeprefix("//"))
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError as e:
+        raise UsageError("cannot find", str(path), "no user has that name", "give the whole path") from e
