@@ -184,11 +184,13 @@ os.setgroups([]); os.setresgid(*[int(sys.argv[1])] * 3); os.setresuid(*[int(sys.
 serving = Serving()
 serving.look([int(sys.argv[2])])
 print(sorted(serving.found), serving.unseen)
+serving.look([])
+print(serving.unseen)
 """
 
 
 @pytest.mark.root
-def test_what_may_not_be_looked_at_is_said() -> None:
+def test_what_may_not_be_looked_at_is_said_also_when_the_command_has_ended() -> None:
     """By an ordinary user: a client of root, and a client of its own whose server is root's."""
     need_root()
     ours, theirs = socket.socketpair()
@@ -208,6 +210,9 @@ def test_what_may_not_be_looked_at_is_said() -> None:
             words = [sys.executable, "-c", LOOKED, str(OTHER), str(pid)]
             said.append(subprocess.run(words, capture_output=True, text=True, check=True, timeout=30).stdout)
     assert said == [
-        "[] its open files may not be looked at\n",
-        "[] who holds the other ends of its connections is not seen\n",
+        f"[] {why}\n{why}\n"
+        for why in (
+            "its open files may not be looked at",
+            "who holds the other ends of its connections is not seen",
+        )
     ]

@@ -23,7 +23,7 @@ from pathlib import Path
 from strata.errors import UsageError
 from strata.host.proc import Sys
 from strata.probes.netlink import SOCK_DIAG, Netlink, attributes
-from strata.probes.processes import Paced, Processes, group_members_file, sockets_of, start_of
+from strata.probes.processes import Paced, Processes, fields_of, group_members_file, sockets_of, start_of
 from strata.probes.tcp.diag import ESTABLISHED, is_loopback
 from strata.probes.tcp.diag import ends as tcp_ends
 
@@ -34,6 +34,7 @@ _UNIX_HEAD = 16
 _SHOW_PEER, _PEER = 4, 2
 _STATES = (1 << ESTABLISHED) | (1 << 7)  # a datagram socket that is connected was "closed" before Linux 4.20
 _NAMESPACES = 8
+_NEVER = "its connections were not looked at in its time"
 _FIRST = 1
 """The process that everything descends from: it holds sockets for others."""
 
@@ -51,7 +52,7 @@ class Serving:
         # Whoever started us may hold the other end of anything.
         self._line = {_FIRST, own, *self._processes.above(own)}
         self._found: dict[int, int] = {}
-        self.unseen = "its connections were not looked at in its time"
+        self.unseen = _NEVER
 
     @property
     def found(self) -> set[int]:
@@ -66,7 +67,10 @@ class Serving:
             return
         with self._looks.timed():
             mine = {inode for pid in clients for name in sockets_of(pid, streams=False) for inode in _inodes(name)}
-            self.unseen = "its open files may not be looked at" if any(map(_shut, clients)) else ""
+            shut = any(self._shut(pid) for pid in clients)
+            # What was not seen of connections is not seen later either, when the command has closed them or has ended.
+            if mine or shut or (clients and self.unseen == _NEVER):
+                self.unseen = "its open files may not be looked at" if shut else ""
             ends = self._other_ends(clients, candidates, mine) if mine else set()
         self._holders = {end: pids for end, pids in self._holders.items() if end in ends}
         new = ends - self._holders.keys()
@@ -89,6 +93,16 @@ class Serving:
         one = self._asked.pop(name)
         if one is not None:
             one.close()
+
+    def _shut(self, pid: int) -> bool:
+        """Whether the process runs, and its open files may not be looked at. One that has ended has none."""
+        try:
+            os.scandir(f"/proc/{pid}/fd").close()
+        except PermissionError:
+            return fields_of(self._sys.text(f"/proc/{pid}/stat") or "")[:1] not in ([], ["Z"], ["X"])
+        except OSError:
+            return False
+        return False
 
     def _other_ends(self, clients: Collection[int], candidates: Collection[int], mine: Collection[int]) -> set[int]:
         """The sockets that those are connected to."""
@@ -197,17 +211,6 @@ def _namespace(pid: int | str) -> str | None:
         return os.readlink(f"/proc/{pid}/ns/net")  # noqa: PTH115
     except OSError:
         return None
-
-
-def _shut(pid: int) -> bool:
-    """Whether the process is there, and its open files may not be looked at."""
-    try:
-        os.scandir(f"/proc/{pid}/fd").close()
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def _unix(netlink: Netlink) -> Iterator[tuple[int, int]]:
