@@ -1,14 +1,12 @@
 """Who issues I/O on this machine: processes with what they moved, their control group, and where their threads wait.
 
 Reads    /proc/PID/io, stat, cgroup and schedstat of every process at the beginning, at the end and in between; of the
-         few that move data, state and wait channel of their threads; who serves the command (`serving`).
-Costs    a look at a process 25 µs: at all of them at most 0.3 % of the time, at the command's 2 %; a look at threads 20
-         µs each.
-Needs    root for the processes of other users, and for wait channels.
-Blind to I/O of a process that began and ended between two looks, and of one that ended after the last of them (both are
-         its parent's, once that has waited for it); whose pages the kernel writes later (they count where they were
-         dirtied); requests that a server issues for others (they are the server's); of thousands of processes that
-         have ended, those that moved least.
+         few that move data, state and wait channel of their threads; who serves the command (`serving`). Costs    a
+         look at all processes 25 µs each, at most `Paced`'s share of the time; a look at threads 20 µs each. Needs
+         root for the processes of other users, and for wait channels. Blind to I/O of a process that began and ended
+         between two looks, and of one that ended after the last of them (both are its parent's, once that has waited
+         for it); whose pages the kernel writes later (they count where they were dirtied); requests that a server
+         issues for others (they are the server's).
 """
 
 from __future__ import annotations
@@ -29,10 +27,8 @@ from strata.probes.serving import Serving
 THREADS_MOST = 24
 LOOK_S = 0.05
 _ALL_S, FAMILY_S = 1.0, 0.2
-SHARE, FAMILY_SHARE = 0.003, 0.02
-"""Of the time that may go into looks at all processes, and into those at the command's."""
-GONE_MOST = 4096
-"""Processes that have ended of which is remembered what they moved: a command may begin new ones without an end."""
+SHARE = 0.003
+"""Of the time that may go into looks at all processes."""
 _LEAST_BYTES = 4096
 _FLAGS, _KTHREAD = 6, 0x00200000
 _STORAGE = ("read_events", "io_cqring_wait", "io_schedule", "iomap_dio", "blkdev_direct", "wait_on_page", "folio_wait",
@@ -44,6 +40,11 @@ _CONTAINER = re.compile(r"(?:docker|libpod|cri-containerd|crio|lxc|kubepods)[-/.
 _VM = re.compile(r"machine-qemu|machine\.slice|libvirt")
 
 
+FAMILY_SHARE = 0.02
+"""Of the time that may go into looks at the command's processes."""
+GONE_MOST = 4096
+"""Processes that have ended of which is remembered what they moved, of more those that moved most: a command may begin
+new ones without an end."""
 _OF_CHILDREN = ("read_bytes", "write_bytes", "rchar", "wchar", "syscr", "syscw")
 """What the kernel adds to a parent's own when it has waited for a child."""
 
@@ -118,6 +119,7 @@ class Issuers:
         self._family: dict[int, int] = {}
         """The command and those that were seen below it, as long as they are there, with their starts."""
         self._family_gone: set[int] = set()
+        self._gone_most = GONE_MOST
         self._serving: Serving | None = None
 
     def start(self) -> Issuers:
@@ -233,7 +235,7 @@ class Issuers:
                 self._look_at(pid)
         self._note_gone(self._seen)
         gone = [pid for pid, one in self._seen.items() if one.gone]
-        if len(gone) > GONE_MOST:
+        if len(gone) > self._gone_most:
             gone.sort(key=lambda pid: self._seen[pid].moved)
             for pid in gone[: len(gone) // 2]:
                 del self._seen[pid]
@@ -323,7 +325,7 @@ class Issuers:
         # The command first, then who moves most: there is not room for all on a busy host.
         chosen = sorted(
             (pid for pid, one in self._seen.items() if self._followed(pid) and not one.gone),
-            key=lambda pid: (not self._watched(pid), -self._seen[pid].at_work),
+            key=lambda pid: (pid not in self._family, -self._seen[pid].at_work),
         )
         room = THREADS_MOST
         for pid in chosen[: 2 * ISSUERS_MOST]:

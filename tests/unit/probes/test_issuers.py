@@ -10,9 +10,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
-from strata.probes import issuers
 from strata.probes.issuers import Issuers, _kind, group_of, process_of_thread
 from tests.unit.kernel_tree import Tree
 
@@ -215,13 +212,11 @@ def test_who_has_the_number_of_the_command_or_of_one_below_it_later_is_not_the_c
         looked.stop()
 
 
-def test_a_command_that_begins_processes_without_an_end_costs_no_memory_without_an_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(issuers, "GONE_MOST", 20)
+def test_a_command_that_begins_processes_without_an_end_costs_no_memory_without_an_end(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     _below(tree, 100, 1, 5)
     looked = Issuers(tree.sys, look_s=60.0).start()
+    looked._gone_most = 20
     try:
         looked.command(100)
         for n in range(60):
