@@ -118,7 +118,17 @@ class RunFailed(StrataError):
 
 
 class ClientsLost(RunFailed):
-    """Clients that were to measure are gone: what follows would fail alike, so the run ends, and can be resumed."""
+    """Clients that were to measure are gone: what follows would fail alike, so the run ends, and can be resumed.
+
+    ``there``: none is gone, and each has said why it did not measure.
+    """
+
+    there = False
+
+
+def until_resumed(there: bool) -> str:
+    """From when a run can be resumed that `ClientsLost` ended: the beginning of a hint."""
+    return "once what they said is mended" if there else "once the clients are back"
 
 
 class UsageError(StrataError):

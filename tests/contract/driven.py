@@ -46,6 +46,19 @@ node = "n1"
 on = ["file"]
 endpoint = "nbd://127.0.0.1:0/own"
 """
+DISK_AND_FILE = """
+[[layer]]
+name = "disk"
+node = "n1"
+endpoint = "block:{device}"
+
+[[layer]]
+name = "file"
+node = "n1"
+on = ["disk"]
+endpoint = "file:{path}"
+"""
+"""Of n1: a device, and a file on its file system."""
 
 
 def two_nodes(folder: Path) -> AbstractContextManager[Running]:

@@ -15,6 +15,8 @@ from commands import STRATA, Process
 from commands import started as begun
 
 HERE = Path(__file__).parent
+BOUND_S = 15.0
+"""From the loss of a node to its being told."""
 
 
 @dataclass
@@ -109,3 +111,8 @@ def cluster(
                 process.kill()
                 process.communicate()
                 raise
+
+
+def results_of(running: Running) -> dict[str, int]:
+    """How many results each node has on its disk."""
+    return {name: len(list((running.state_of(name) / "results").glob("*.json"))) for name in running.nodes}

@@ -18,7 +18,7 @@ from strata.engine.clients import client_words, measure_client
 from strata.engine.job import Timing
 from strata.engine.native import NativeEngine, run_job
 from strata.engine.port import Request
-from strata.errors import RunFailed, SafetyRefusal
+from strata.errors import ClientsLost, SafetyRefusal
 from strata.host import testfile
 from strata.model.clients import clients_of
 from strata.model.endpoint import Endpoint
@@ -118,8 +118,9 @@ def test_a_stop_is_passed_on() -> None:
 
 def test_no_client_measured_is_an_error_that_says_why() -> None:
     gone = Endpoint.parse("file:/tmp/there-is-no-such-file-of-strata")
-    with pytest.raises(RunFailed, match="no client measured") as caught:
+    with pytest.raises(ClientsLost, match="no client measured") as caught:
         NativeEngine().run(request(2, 1.0, endpoint=gone))
+    assert caught.value.there, "none of them is gone"
     assert "there-is-no-such-file" in str(caught.value) and children() == []
 
 

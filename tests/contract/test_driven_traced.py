@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 from another_machine import another_machine
 from commands import STRATA
+from driven import DISK_AND_FILE
 from fleet_peers import Running, cluster
 from loops import MIB, image, loop, mounted, need, need_root, run
 from tracing import HIDDEN, with_tracefs
 from users_file import served, users_file
 
 pytestmark = pytest.mark.root
-STACK = """
+STACK = f"""
 [stack]
 name = "traced"
 
@@ -31,23 +32,12 @@ owner = true
 
 [[node]]
 name = "n2"
-
-[[layer]]
-name = "disk"
-node = "n1"
-endpoint = "block:{device}"
-
-[[layer]]
-name = "file"
-node = "n1"
-on = ["disk"]
-endpoint = "file:{path}"
-
+{DISK_AND_FILE}
 [[layer]]
 name = "far"
 node = "n2"
 on = ["file"]
-endpoint = "{far}"
+endpoint = "{{far}}"
 """
 WANTED = """
 from importlib import import_module

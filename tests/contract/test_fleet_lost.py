@@ -11,15 +11,13 @@ from pathlib import Path
 
 import fleet_calls
 import pytest
-from fleet_peers import Running, cluster, ended
+from fleet_peers import BOUND_S, Running, cluster, ended
 from loops import need, run
 from namespaces import inside, star
 
 from strata.fleet import Call, Cluster, Lost
 
 FOUR = ["n1", "n2", "n3", "n4"]
-BOUND_S = 15.0
-"""From the loss to its being told."""
 
 
 @dataclass

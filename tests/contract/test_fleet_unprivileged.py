@@ -16,32 +16,22 @@ from typing import Any
 
 import pytest
 from commands import STRATA, strata
+from driven import DISK_AND_FILE
 from fleet_peers import Running, cluster
 from loops import MIB, image, loop, mounted, need, need_root, run, unmount
 from others import OTHER, directory_of_another
 from tracing import HIDDEN, with_tracefs
 
 pytestmark = pytest.mark.root
-STACK = """
+STACK = f"""
 [stack]
 name = "of a user"
-scheduler = "{address}"
+scheduler = "{{address}}"
 
 [[node]]
 name = "n1"
 owner = true
-
-[[layer]]
-name = "disk"
-node = "n1"
-endpoint = "block:{device}"
-
-[[layer]]
-name = "file"
-node = "n1"
-on = ["disk"]
-endpoint = "file:{path}"
-
+{DISK_AND_FILE}
 [[layer]]
 name = "share"
 node = "n1"
@@ -178,3 +168,5 @@ def test_where_it_may_not_write_or_read_is_named_with_the_node(
     assert raw.returncode == 1, raw.stdout
     said = f"client 0 on n1: cannot open the device {device}: permission denied; run as root"
     assert said in raw.stderr, raw.stderr
+    # None is gone that could come back.
+    assert "hint: once what they said is mended: strata measure --resume " in raw.stderr, raw.stderr

@@ -232,6 +232,22 @@ def test_a_scheduler_that_dies_takes_its_nodes_and_not_the_watching(
     assert told(seen).verdict.headline
 
 
+def test_a_scheduler_that_dies_at_the_end_costs_the_traces_and_not_the_watching(tmp_path: Path, device: str) -> None:
+    """Before a sample could not be fetched, so that no node is known to be lost when the traces are asked for."""
+
+    def kill(now: float) -> None:
+        if now > 4.5:
+            nodes.scheduler.kill()
+
+    apart = {"n1": with_tracefs(*another_machine(tmp_path))}
+    with cluster(tmp_path, ["n1", "n2"], apart=apart) as nodes, load(device):
+        where = str(stack(tmp_path, device))
+        seen, _ = observe(Watching(where=where, seconds=4.7, nodes=nodes.address), kill)
+    assert any(why.startswith("traces: n1: ") for why in seen.absent), seen.absent
+    assert any(rate is not None for rate in of_device(seen, device.removeprefix("/dev/"), "n1"))
+    assert told(seen).verdict.headline
+
+
 def test_a_node_issues_no_io(tmp_path: Path, shared: Running, device: str) -> None:
     stat = Path(f"/sys/class/block/{device.removeprefix('/dev/')}/stat")
     pids = {name: process.pid for name, process in shared.nodes.items()}

@@ -5,10 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from strata.app import watch_every
+from strata.errors import UsageError
 from strata.host.ring import LINE_MOST, Ring
 from strata.model.finding import Cause, VerdictKind
-from strata.model.watch import Slice, WatchedLayer
+from strata.model.live import LiveLayer
+from strata.model.watch import Slice, SliceIssuer, WatchedLayer
 
 NS = 10**9
 
@@ -40,6 +44,23 @@ def test_more_places_than_a_line_has_room_for_end_no_watching(tmp_path: Path) ->
     assert Slice.model_validate_json(watch_every._line(small)) == small
 
 
+def test_names_of_any_length_and_nodes_without_number_end_no_watching(tmp_path: Path) -> None:
+    """A user may name a control group of 4 KiB of control characters, each of which is six bytes of JSON; a stack may
+    have a thousand nodes, all gone with their scheduler."""
+    hostile = SliceIssuer(label="app/7", kind="process", group="/" + "\x01" * 4000)
+    lost = tuple(f"n{n} (layer {n}) after 3.2 s: cannot ask node n{n}: the scheduler is gone" for n in range(1000))
+    layers = tuple(LiveLayer(name=f"layer {n}", endpoint=f"file:/srv/{n}", node=f"n{n}") for n in range(1000))
+    ring = Ring(tmp_path / "r")
+    for number, more in enumerate(({"issuers": (hostile,) * 4}, {"absent": lost}, {"stack": layers})):
+        whole = slice_(number + 1).model_copy(update=more)
+        assert len(whole.model_dump_json(exclude_none=True)) > LINE_MOST
+        ring.append(whole.at_unix_ns, watch_every._line(whole))
+    kept = [Slice.model_validate_json(line) for _, line in ring.lines(0, 10**18)]
+    assert [one.headline for one in kept] == ["full"] * 3
+    assert [i.label for i in kept[0].issuers] == ["app/7"] * 4 and kept[0].issuers[0].group.startswith("/\x01")
+    assert kept[1].absent[0].startswith("n0 (layer 0)") and kept[1].absent[-1] == "and 980 more"
+
+
 def test_a_change_of_level_is_told_once_though_its_beginning_is_found_anew() -> None:
     """Slices between two levels: with the first three of the new one the change begins at them, with more behind."""
     rates = [102, 100, 98, 101, 98, 100, 102, 99, 98, 100, 99, 150, 150, 180, 301, 300, 297, 301, 297, 298, 300, 298]
@@ -58,3 +79,11 @@ def test_only_the_newest_slices_are_looked_at() -> None:
         newest = watch_every._with_next(newest, slice_(number))
     assert len(newest) == watch_every.NEWEST
     assert all(after.at_unix_ns > before.at_unix_ns for before, after in pairwise(newest))
+
+
+def test_a_path_that_leads_nowhere_is_an_error_that_says_so(tmp_path: Path) -> None:
+    """As it comes from the address of a page, too."""
+    (loop := tmp_path / "loop").symlink_to(loop)
+    for where in (str(loop / "x"), "file:" + "a" * 300, "file:~there-is-no-such-user/x"):
+        with pytest.raises(UsageError):
+            watch_every.newest(where, 60)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 from invoked import said
 
@@ -33,3 +36,19 @@ def test_a_path_with_a_colon_is_a_path() -> None:
         file_or_directory(ADDRESS)
     with pytest.raises(UsageError, match="it is an endpoint"):
         trace(ADDRESS)
+
+
+@pytest.mark.parametrize("verb", ["survey", "trace", "watch"])
+def test_behind_a_pipe_or_a_terminal_there_is_no_storage(verb: str, tmp_path: Path) -> None:
+    """`strata watch /dev/null` told who wrote there, as if that were its load."""
+    os.mkfifo(pipe := tmp_path / "pipe")
+    for where in ("/dev/null", str(pipe)):
+        with pytest.raises(UsageError, match=f"cannot {verb} {where}: it is not a file, directory or block device"):
+            existing(where, verb)
+
+
+def test_a_link_that_leads_nowhere_is_not_its_own_neighbour(tmp_path: Path) -> None:
+    (link := tmp_path / "volume").symlink_to(tmp_path / "gone")
+    with pytest.raises(UsageError, match="it is a link that leads nowhere") as said:
+        existing(link, "watch")
+    assert "did you mean" not in said.value.hint

@@ -42,7 +42,7 @@ from strata.app.stacks import stack_of
 from strata.app.where import is_endpoint
 from strata.discover.survey import survey
 from strata.engine import Engine, Timing, engine_for, measure_generator
-from strata.errors import ClientsLost, InconclusiveError, RunFailed, Stopped, UsageError
+from strata.errors import ClientsLost, InconclusiveError, RunFailed, Stopped, UsageError, until_resumed
 from strata.host.runlock import held
 from strata.model.analysis import Generator, Remote
 from strata.model.base import Value
@@ -341,7 +341,7 @@ def _measured(runner: Runner, size: int, store: Store) -> MatrixResult:
         own = pooled(machine.visits)
         run = runner.keep(status=status, pooled=own, matrix_end=_end(machine, status), message=runner.say(said))
     if visits.lost is not None:
-        hint = f"once the clients are back: strata measure --resume {run.id}"
+        hint = f"{until_resumed(visits.there)}: strata measure --resume {run.id}"
         raise ClientsLost("cannot continue at", run.plan.stack.layers[0].endpoint, visits.lost, hint)
     if status is RunStatus.STOPPED:
         raise Stopped("finished cells are kept", hint=f"strata measure --resume {run.id}")

@@ -14,7 +14,7 @@ from strata.app.measure import OneResult, measure_endpoint
 from strata.app.place import another_file
 from strata.app.runner import Emit, Runner, check_nodes, check_resumable
 from strata.engine import Engine, Timing, engine_for
-from strata.errors import ClientsLost, SafetyRefusal, StoreError, StrataError, UsageError
+from strata.errors import ClientsLost, SafetyRefusal, StoreError, StrataError, UsageError, until_resumed
 from strata.host.mark import read_mark
 from strata.host.runlock import held
 from strata.model.endpoint import EndpointKind
@@ -47,7 +47,7 @@ def begun(runner: Runner, run: Run, store: str | None, *, anew: bool) -> Iterato
         except ClientsLost as e:
             with suppress(StoreError):
                 runner.keep(status=RunStatus.STOPPED, message=e.headline)
-            hint = f"once the clients are back: strata measure --resume {run.id}"
+            hint = f"{until_resumed(e.there)}: strata measure --resume {run.id}"
             raise ClientsLost(e.what, e.where, e.why, hint, e.problems) from e
         except StrataError as e:
             # What clients still keep is fetched another time.

@@ -94,6 +94,18 @@ def endpoints_of(uris: Sequence[str]) -> list[Endpoint]:
     return found
 
 
+def check_together(endpoints: Sequence[Endpoint], workload: Workload) -> None:
+    """Raises `UsageError` where one client would load several exports, files or units of servers: an engine loads one.
+
+    Here, and not by the engine: its clients would refuse it one by one, after their files were made.
+    """
+    if len(endpoints) > 1 and endpoints[0].remote and workload.deal != "client":
+        where = ", ".join(e.uri for e in endpoints)
+        why = "one client loads one export, file or unit of a server at a time"
+        hint = f"give each client one of them: --deal client --clients {len(endpoints)}; or measure each by itself"
+        raise UsageError("cannot load together:", where, why, hint)
+
+
 def check_words(endpoint: Endpoint, workload: Workload, *, keep: bool, destructive: str | None) -> None:
     """Raises where the user said ``--keep`` or ``--destructive`` of something that they change nothing of."""
     if keep and endpoint.kind in (*VOLUMES, EndpointKind.NULL):
@@ -148,6 +160,7 @@ def opened_together(
     asked: int | None,
 ) -> Iterator[Targets]:  # fmt: skip
     """As `opened`, of all that one workload drives. ``asked``: the size that what is there already must have."""
+    check_together(endpoints, workload)
     for one in endpoints:
         check_words(one, workload, keep=keep, destructive=destructive)
     with ExitStack() as held:

@@ -32,7 +32,7 @@ from strata.app.signals import stop_on_signals
 from strata.app.stacks import read_stack
 from strata.app.where import is_endpoint
 from strata.engine import Engine, Timing, engine_for
-from strata.errors import ClientsLost, RunFailed, Stopped, UsageError
+from strata.errors import ClientsLost, RunFailed, Stopped, UsageError, until_resumed
 from strata.host.runlock import held
 from strata.model.axis import Axis, Made
 from strata.model.endpoint import Endpoint
@@ -232,7 +232,7 @@ def _measured(runner: Runner, base: Workload, ask: ScaleAsk, maker: Maker | None
         run = runner.keep(status=status, scale_end=sweep.ended, message=runner.say(said))
     again = "" if maker is None else f" --make {shlex.quote(maker.command)} --now {maker.now}"
     if sweep.lost is not None:
-        hint = f"once the clients are back: strata scale --resume {run.id}{again}"
+        hint = f"{until_resumed(sweep.there)}: strata scale --resume {run.id}{again}"
         raise ClientsLost("cannot continue at", run.plan.stack.layers[0].endpoint, sweep.lost, hint)
     if status is RunStatus.STOPPED:
         raise Stopped("finished points are kept", hint=f"strata scale --resume {run.id}{again}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -216,13 +216,19 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
 
     A signal ends the watching; what was seen until then is the result.
     """
-    with opened(asked.where, asked.interval_s, nodes=asked.nodes, command=bool(asked.command)) as watched:
-        began, began_ns = time.monotonic(), time.time_ns()
+    with (
+        opened(asked.where, asked.interval_s, nodes=asked.nodes, command=bool(asked.command)) as watched,
+        ExitStack() as ends,
+    ):
+        began, began_ns = time.monotonic(), watched.now_ns
         no_trace = "tracing is turned off (--no-trace)"
         traces, no_trace = _traces(watched, began) if asked.trace else (None, no_trace)
+        if traces is not None:
+            ends.callback(traces.stop)
         if asked.trace and watched.away is not None:
             watched.away.begin_arrivals()
         issuers = Issuers().start()
+        ends.callback(issuers.end)
         spent = time.process_time()
         ran: Ran | None = None
         try:
@@ -241,6 +247,7 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
         series, who = watched.stop(who)
     edges = pieces(seconds)
     absent = [*watched.absent, *((no_trace,) if no_trace else ())]
+    absent += [f"who serves the command: {issuers.unseen}"] if issuers.unseen else []
     absent += [f"traces: {traces.absent}"] if traces is not None and traces.absent else []
     seen = Observed(
         where=asked.where,
@@ -254,6 +261,7 @@ def observe(asked: Watching, tick: Callable[[float], None] = lambda _: None) -> 
         servers=servers,
         family=issuers.family,
         serving=issuers.serving,
+        serving_untold=issuers.unseen,
         starts=watched.starts,
         speeds=watched.speeds,
         arrivals=(*(traces.arrivals if traces is not None else ()), *there),

@@ -42,6 +42,8 @@ NEWEST = 60
 """Slices that a change of level is looked for in, while it goes on."""
 AROUND_S = 300.0
 EVIDENCE_MOST = 6
+ABSENT_MOST, SHORT_MOST = 20, 100
+"""What a line that is too long keeps of nodes that are gone, and of each of these and of a group's name."""
 """Of each kind, in a slice: a line of the ring is short."""
 _LEFT_OUT = ("stalls", "cycles", "frequency", "numa", "softirq", "health")
 """Probes whose price is not for all the time: stalls are read 50 times a second, the others tell no rule of a load."""
@@ -56,7 +58,12 @@ def ring_of(where: str) -> Ring:
 
 
 def _whole(where: str) -> str:
-    return str(local(Path(where)).resolve())
+    try:
+        return str(local(Path(where)).resolve())
+    except (OSError, RuntimeError) as e:
+        # A name that is too long, a directory that is shut, links that lead in a circle.
+        why = (e.strerror if isinstance(e, OSError) else None) or str(e)
+        raise UsageError("cannot look at", where, why, "give the path of a file, a directory or a device") from e
 
 
 def _ring_name(whole: str) -> str:
@@ -157,16 +164,27 @@ def _slice(seen: Observed, now: int, proof: str | None) -> Slice:
 
 def _line(one: Slice) -> str:
     """What the ring keeps of it. Of more places than a line has room for the first of each layer are kept (of cards,
-    devices and servers the busiest), and how many are not.
+    devices and servers the busiest), and how many are not; of what names make too long, its beginning.
     """
-    most, line = len(one.layers), one.model_dump_json(exclude_none=True)
+    most, less, line = len(one.layers), one, one.model_dump_json(exclude_none=True)
     while len(line.encode()) > LINE_MOST and most:
         most //= 2
         rows = _first_of_each(one.layers, most)
         left = f"{len(one.layers) - len(rows)} more places were counted and are not kept"
         less = one.model_copy(update={"layers": rows, "absent": (*one.absent, left)})
         line = less.model_dump_json(exclude_none=True)
+    if len(line.encode()) > LINE_MOST:
+        # A stack of hundreds of layers, as many nodes that are gone, or control groups with the longest names.
+        few, more = less.absent[:ABSENT_MOST], len(less.absent) - ABSENT_MOST
+        absent = (*(_short(why) for why in few), *((f"and {more} more",) if more > 0 else ()))
+        issuers = tuple(i.model_copy(update={"group": _short(i.group)}) for i in less.issuers)
+        brief = less.model_copy(update={"stack": (), "absent": absent, "issuers": issuers})
+        line = brief.model_dump_json(exclude_none=True)
     return line
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHORT_MOST else f"{text[:SHORT_MOST]}…"
 
 
 def _first_of_each(rows: tuple[WatchedLayer, ...], most: int) -> tuple[WatchedLayer, ...]:

@@ -44,9 +44,7 @@ def understood(word: str, verb: str = "measure") -> str:
     if kind == stat.S_IFDIR or path.suffix == ".toml":
         return word
     if kind not in SCHEME_OF:
-        raise UsageError(
-            f"cannot {verb}", word, "it is not a file, directory or block device", "lsblk -p lists devices"
-        )
+        raise _no_storage(word, verb)
     return f"{SCHEME_OF[kind]}:{_absolute(word)}"
 
 
@@ -71,10 +69,12 @@ def local(where: Path | str) -> Path:
 
 def existing(where: Path | str, verb: str) -> Path:
     """As `local`. Raises `UsageError` for another endpoint, by the address as it was written (a `Path` drops slashes),
-    and for what does not exist.
+    for what does not exist, and for a pipe, a socket or a terminal, behind which there is no storage.
     """
     path = local(where)
     if path.exists():
+        if stat.S_IFMT(path.stat().st_mode) not in (*SCHEME_OF, stat.S_IFDIR):
+            raise _no_storage(str(where), verb)
         return path
     scheme, colon, _ = str(where).partition(":")
     if colon and scheme in WRITTEN and scheme not in LOCAL:
@@ -82,6 +82,10 @@ def existing(where: Path | str, verb: str) -> Path:
         why = f"it is an endpoint, and {verb} takes a path, a device or a stack file"
         raise UsageError(f"cannot {verb}", word, why, f"strata measure {shlex.quote(word)} measures it")
     raise missing(path, verb)
+
+
+def _no_storage(word: str, verb: str) -> UsageError:
+    return UsageError(f"cannot {verb}", word, "it is not a file, directory or block device", "lsblk -p lists devices")
 
 
 def place_of(where: str) -> Path | None:
@@ -111,7 +115,8 @@ def missing(path: Path, verb: str) -> UsageError:
     if not above.is_dir():
         hint = f"list what exists: ls {shlex.quote(str(next(p for p in above.parents if p.is_dir())))}"
     else:
-        near = difflib.get_close_matches(path.name, [p.name for p in above.iterdir()], 1)
+        names = [p.name for p in above.iterdir() if p.name != path.name]
+        near = difflib.get_close_matches(path.name, names, 1)
         makes = (
             f"strata {verb} {shlex.quote(f'file:{above / path.name}')} makes a test file there"
             if verb in MAKERS
@@ -119,8 +124,13 @@ def missing(path: Path, verb: str) -> UsageError:
         )
         meant = f"did you mean strata {verb} {shlex.quote(str(path.parent / near[0]))}" if near else ""
         hint = "; ".join(filter(None, (meant, makes))) or f"list what exists: ls {shlex.quote(str(above))}"
-    return UsageError(f"nothing to {verb} at", str(path), "it does not exist", hint)
+    why = "it is a link that leads nowhere" if path.is_symlink() else "it does not exist"
+    return UsageError(f"nothing to {verb} at", str(path), why, hint)
 
 
 def _absolute(text: str) -> Path:
-    return Path(text.removeprefix("//")).expanduser().absolute()
+    path = Path(text.removeprefix("//"))
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError as e:
+        raise UsageError("cannot find", str(path), "no user has that name", "give the whole path") from e

@@ -143,16 +143,19 @@ class NodesEngine:
         answers = self._cluster.at_once(calls, lead_s + timing.ramp_s + timing.runtime_s + BEYOND_S, heard)
         from_ns = start_ns + round(timing.ramp_s * units.NS_PER_S)
         found = self._sorted(answers, numbers, clocks, collector, from_ns)
+        there = not any(isinstance(answer, Lost) for answer in answers.values())
         try:
-            return self._whole(*found, where)
+            return self._whole(*found, where, there=there)
         except RunFailed as e:
             if request.kept_as is not None and not isinstance(e, ClientsLost):
                 # There is no result of them all, so nobody will store it.
                 self.stored(request.kept_as)
             raise
 
-    def _whole(self, done: Sequence[ClientResult], lost: Sequence[LostClient], where: str) -> EngineResult:
-        whole = whole_of(done, lost, where)
+    def _whole(
+        self, done: Sequence[ClientResult], lost: Sequence[LostClient], where: str, *, there: bool = False
+    ) -> EngineResult:
+        whole = whole_of(done, lost, where, there=there)
         return whole.model_copy(update={"engine": {"name": self.name, **whole.engine}})
 
     def _round(self, nodes: Sequence[str], kept_as: str | None, where: str) -> tuple[float, list[dict[str, Any]]]:
@@ -244,9 +247,15 @@ def _together(
 
 
 def _of_kept(kept: Sequence[Mapping[str, Any]], clients: int) -> list[ClientResult] | None:
-    """Of what the nodes kept under the measurement's name; None where a client's is missing."""
-    found: dict[int, ClientResult] = {}
-    with suppress(KeyError, TypeError, ValueError):
+    """Of what the nodes kept under the measurement's name; None where a client's is missing, or is of another time
+    under the same name: a node that was away when it was measured anew still has its own of before."""
+    if len({str(node.get("run")) for node in kept}) > 1:
+        return None
+    found: list[ClientResult] = []
+    try:
         for one in (client for node in kept for client in node["clients"]):
-            found[one["client"]] = _result(str(one["node"]), one)
-    return [found[number] for number in range(clients)] if found.keys() == set(range(clients)) else None
+            found.append(_result(str(one["node"]), one))
+    except (KeyError, TypeError, ValueError):
+        return None
+    found.sort(key=lambda one: one.client)
+    return found if [one.client for one in found] == list(range(clients)) else None

@@ -116,5 +116,5 @@ def measure_here(told: Mapping[str, Any]) -> dict[str, Any]:
     after, why = pages.seen(several)
     answer: dict[str, Any] = {"clients": done, "pages": (before, after, unknown or why)}
     if told["kept_as"] is not None and all("result" in c and c["result"]["stop_reason"] in WHOLE for c in done):
-        answer["unkept"] = results.keep(state.folder, str(told["kept_as"]), {"clients": done})
+        answer["unkept"] = results.keep(state.folder, str(told["kept_as"]), {"run": run, "clients": done})
     return answer

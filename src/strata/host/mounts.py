@@ -41,7 +41,8 @@ def unescape(text: str) -> str:
 def parse(line: str) -> Mount | None:
     """One mountinfo line; None when it is not one."""
     left, found, right = line.partition(" - ")
-    head, tail = left.split(), right.split()
+    # Blanks in names are escaped, other white space is not.
+    head, tail = left.split(" "), right.split(" ")
     if not found or len(head) < 6 or len(tail) < 2 or not head[0].isdigit():
         return None
     own = head[5].split(",")

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from strata.host.proc import read_text
+from strata.host.proc import lines_of, read_text
 
 Place = tuple[str, int, int]
 """A device by its number, ``("device", number, 0)``, or a file, ``("file", device, inode)``."""
@@ -83,7 +83,7 @@ def _flags(info: Path) -> int | None:
 
 def _mapped(process: Path, known: dict[str, Place | None]) -> Iterator[tuple[Place, bool]]:
     """Mappings outlive the descriptor they were made from. A file that many have mapped is looked at once."""
-    for line in (process / "maps").read_text(errors="replace").splitlines():
+    for line in lines_of((process / "maps").read_bytes().decode("utf-8", "replace")):
         fields = line.split(None, 5)
         if len(fields) < 6 or fields[4] == "0":
             continue

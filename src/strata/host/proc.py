@@ -27,6 +27,12 @@ def read_text(path: str | Path) -> str | None:
         return None
 
 
+def lines_of(text: str) -> list[str]:
+    """As the kernel ends them. `str.splitlines` would also break a line at what a name in it may hold (a form feed, a
+    carriage return), and what comes behind it would be read as another line."""
+    return text.split("\n") if text else []
+
+
 def usable_cpus() -> tuple[int, ...]:
     """The CPUs on which this process may run."""
     return tuple(sorted(os.sched_getaffinity(0)))
@@ -55,7 +61,8 @@ class Sys:
     def text(self, path: str) -> str | None:
         """As `read_text`; a file that is there and cannot be read is noted in `missed`."""
         try:
-            return self.at(path).read_text(encoding="utf-8", errors="replace").strip()
+            # As bytes: a carriage return in a name that a user chose ends no line of the kernel's.
+            return self.at(path).read_bytes().decode("utf-8", "replace").strip()
         except FileNotFoundError:
             return None
         except (OSError, ValueError):
@@ -72,7 +79,7 @@ class Sys:
 
     def lines(self, path: str) -> tuple[str, ...]:
         """The file's lines; none when it could not be read."""
-        return tuple((self.text(path) or "").splitlines())
+        return tuple(lines_of(self.text(path) or ""))
 
     def names(self, path: str) -> tuple[str, ...]:
         """What the directory holds, sorted; nothing when it is absent or unreadable."""

@@ -161,8 +161,9 @@ class Observed(Value):
     ``bins``: seconds from the beginning at which the pieces begin, and the end of the last one; ``rates``: each
     counter by its name, with what it says in each piece. ``servers``: processes that serve the path, whose requests are
     the load's; ``family``: the command and all below it, also those that are gone; ``serving``: those that serve the
-    command, as a database its client. ``starts``: at which byte of what is below it a device begins. ``speeds``: bytes
-    per second that a card's link carries in one direction, where it is known. ``absent``: what was not seen, and why.
+    command, as a database its client, and ``serving_untold`` why they are not known. ``starts``: at which byte of what
+    is below it a device begins. ``speeds``: bytes per second that a card's link carries in one direction, where it is
+    known. ``absent``: what was not seen, and why.
     """
 
     schema_version: Literal["strata.observed/1"] = Field(default="strata.observed/1", alias="schema")
@@ -177,6 +178,7 @@ class Observed(Value):
     servers: tuple[int, ...] = ()
     family: tuple[int, ...] = sparse(())
     serving: tuple[int, ...] = sparse(())
+    serving_untold: str = sparse("")
     arrivals: tuple[Arrival, ...] = ()
     starts: dict[str, int] = {}
     speeds: dict[str, float] = sparse({})

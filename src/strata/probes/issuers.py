@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from strata.host.cgroups import groups
 from strata.host.proc import Sys
 from strata.model.watch import ISSUERS_MOST, Issuer, ThreadTime
-from strata.probes.processes import TICK_S, fields_of, names_in
+from strata.probes.processes import TICK_S, fields_of, names_in, start_of
 from strata.probes.serving import Serving
 
 THREADS_MOST = 24
@@ -40,6 +40,11 @@ _CONTAINER = re.compile(r"(?:docker|libpod|cri-containerd|crio|lxc|kubepods)[-/.
 _VM = re.compile(r"machine-qemu|machine\.slice|libvirt")
 
 
+FAMILY_SHARE = 0.02
+"""Of the time that may go into looks at the command's processes."""
+GONE_MOST = 4096
+"""Processes that have ended of which is remembered what they moved, of more those that moved most: a command may begin
+new ones without an end."""
 _OF_CHILDREN = ("read_bytes", "write_bytes", "rchar", "wchar", "syscr", "syscw")
 """What the kernel adds to a parent's own when it has waited for a child."""
 
@@ -111,7 +116,10 @@ class Issuers:
         self._quotas: dict[int, dict[str, _Periods]] = {}
         self._root: int | None = None
         self._groups: dict[int, str] = {}
-        self._family: set[int] = set()
+        self._family: dict[int, int] = {}
+        """The command and those that were seen below it, as long as they are there, with their starts."""
+        self._family_gone: set[int] = set()
+        self._gone_most = GONE_MOST
         self._serving: Serving | None = None
 
     def start(self) -> Issuers:
@@ -125,12 +133,19 @@ class Issuers:
     def command(self, pid: int) -> None:
         """From now on this process and those below it are the watched ones."""
         self._serving = Serving()
+        start = start_of(self._sys, pid)
+        self._family = {} if start is None else {pid: start}
         self._root = pid
 
     @property
     def family(self) -> tuple[int, ...]:
         """The command and all processes that were seen below it."""
-        return tuple(sorted(self._family))
+        return tuple(sorted(self._family.keys() | self._family_gone))
+
+    @property
+    def unseen(self) -> str:
+        """Why nobody may be known to serve the command though somebody does; empty where that is known."""
+        return "" if self._serving is None else self._serving.unseen
 
     @property
     def serving(self) -> tuple[int, ...]:
@@ -139,12 +154,16 @@ class Issuers:
 
     def stop(self) -> tuple[Issuer, ...]:
         """The last look, and who issued most, first."""
+        self.end()
+        return self.take()
+
+    def end(self) -> None:
+        """No look more. May be called again."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
         if self._serving is not None:
             self._serving.close()
-        return self.take()
 
     def take(self) -> tuple[Issuer, ...]:
         """Who issued most since the last call, first; for who goes on without an end."""
@@ -179,7 +198,8 @@ class Issuers:
                 now = time.monotonic()
                 if self._root is not None and now >= family_at:
                     self._look_at_family()
-                    family_at = now + FAMILY_S
+                    family_at = now + max(FAMILY_S, (time.monotonic() - now) / FAMILY_SHARE)
+                    self._look_at_serving()
                 if now >= all_at:
                     self._look_at_all()
                     spent = time.monotonic() - now
@@ -199,10 +219,11 @@ class Issuers:
             for tid in names_in(self._sys.at(f"/proc/{pid}/task"))[:THREADS_MOST]:
                 children = self._sys.text(f"/proc/{pid}/task/{tid}/children") or ""
                 todo += [int(child) for child in children.split()]
-        for pid in self._family - done:
-            if pid not in self._seen or not self._seen[pid].gone:
-                self._look_at(pid)
+        for pid in self._family.keys() - done:
+            self._look_at(pid)
         self._note_gone(self._family)
+
+    def _look_at_serving(self) -> None:
         if self._serving is not None:
             at_work = [pid for pid, one in self._seen.items() if one.at_work >= _LEAST_BYTES and not one.gone]
             at_work.sort(key=lambda pid: -self._seen[pid].at_work)
@@ -213,6 +234,13 @@ class Issuers:
             if name[0] in "123456789" and (pid := int(name)) != self._own:
                 self._look_at(pid)
         self._note_gone(self._seen)
+        gone = [pid for pid, one in self._seen.items() if one.gone]
+        if len(gone) > self._gone_most:
+            gone.sort(key=lambda pid: self._seen[pid].moved)
+            for pid in gone[: len(gone) // 2]:
+                del self._seen[pid]
+                self._groups.pop(pid, None)
+                self._quotas.pop(pid, None)
 
     def _note_gone(self, pids: Iterable[int]) -> None:
         """What a child had counted is in its parent's count, too, once the parent has waited for it."""
@@ -221,6 +249,8 @@ class Issuers:
             if one is None or one.gone or self._sys.exists(f"/proc/{pid}"):
                 continue
             one.gone = True
+            if self._family.pop(pid, None) is not None:
+                self._family_gone.add(pid)
             if (parent := self._seen.get(one.parent)) is None:
                 continue
             self._look_at(one.parent)
@@ -235,7 +265,7 @@ class Issuers:
         fields = fields_of(stat)
         if len(fields) < 22:
             return
-        self._note_family(pid, int(fields[1]))
+        self._note_family(pid, int(fields[19]), int(fields[1]))
         io = dict(line.partition(": ")[::2] for line in self._sys.lines(f"/proc/{pid}/io"))
         now = {key: float(value) for key, value in io.items() if value.isdigit()}
         now["cpu"] = (int(fields[11]) + int(fields[12])) * TICK_S
@@ -260,11 +290,19 @@ class Issuers:
 
     def _followed(self, pid: int) -> bool:
         one = self._seen.get(pid)
-        return one is not None and (pid in self._family or one.at_work >= _LEAST_BYTES)
+        return one is not None and (self._watched(pid) or one.at_work >= _LEAST_BYTES)
 
-    def _note_family(self, pid: int, parent: int) -> None:
-        if self._root is not None and (pid == self._root or parent in self._family or parent == self._root):
-            self._family.add(pid)
+    def _watched(self, pid: int) -> bool:
+        return pid in self._family or pid in self._family_gone
+
+    def _note_family(self, pid: int, start: int, parent: int) -> None:
+        """A number that was given out again is another process, whose children are not the command's."""
+        self._family_gone.discard(pid)
+        if self._family.get(pid, start) != start:
+            del self._family[pid]
+        above = self._family.get(parent)
+        if above is not None and start_of(self._sys, parent) in (None, above):
+            self._family[pid] = start
 
     def _look_at_group(self, pid: int) -> None:
         if pid not in self._groups:
@@ -345,7 +383,7 @@ class Issuers:
             asked_ios=rate("syscr", "syscw") if "syscr" in one.last else None,
             cores=rate("cpu"),
             waiting=rate("waited") if "waited" in one.last else None,
-            watched=pid in self._family,
+            watched=self._watched(pid),
             throttled=self._throttled(pid),
             threads=looks,
         )

@@ -32,8 +32,12 @@ class Netlink:
         self._socket = within(
             netns, lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, family)
         )
-        self._socket.settimeout(_TIMEOUT_S)
-        self._socket.bind((0, 0))
+        try:
+            self._socket.settimeout(_TIMEOUT_S)
+            self._socket.bind((0, 0))
+        except OSError:
+            self._socket.close()
+            raise
         self._sequence = 0
 
     def ask(self, kind: int, body: bytes, *, dump: bool) -> list[bytes]:

@@ -62,6 +62,12 @@ def fields_of(stat: str) -> list[str]:
     return stat.rpartition(")")[2].split()
 
 
+def start_of(sys: Sys, pid: int) -> int | None:
+    """When it began, in clock ticks since boot; None where nobody has the number."""
+    fields = fields_of(sys.text(f"/proc/{pid}/stat") or "")
+    return int(fields[19]) if len(fields) >= 22 else None
+
+
 class Processes:
     """Parents and start times by process number, kept between looks: only new numbers are read.
 

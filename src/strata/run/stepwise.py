@@ -28,7 +28,7 @@ from strata.run.judge import cut_short, fault, result_of
 
 class Stepwise(ABC):
     """``kept`` are the results of a resumed run. ``told``: of the step in hand. ``lost``: which clients are gone;
-    nothing is measured after that, as the rest is for all of them."""
+    nothing is measured after that, as the rest is for all of them. ``there``: they are not, and each said why."""
 
     _step: Step
     _cell: Cell
@@ -38,6 +38,7 @@ class Stepwise(ABC):
         self._order = max((r.order for r in kept), default=-1) + 1
         self._unsafe: CellResult | None = None
         self.lost: str | None = None
+        self.there = False
         # Of each cell, which round comes next. A round that was measured to its end is never asked for again, whatever
         # came of it: under its name clients may still have it, and it would count twice.
         self._rounds: Counter[str] = Counter()
@@ -55,7 +56,8 @@ class Stepwise(ABC):
                 return self._commit(event.result.model_copy(update={"error": fault(done)}))
             case StepFailed():
                 self._seen(event)
-                self.lost = event.error if isinstance(event.raised, ClientsLost) else None
+                gone = event.raised if isinstance(event.raised, ClientsLost) else None
+                self.lost, self.there = None if gone is None else event.error, gone is not None and gone.there
                 return self._commit(result_of(self._step, self._cell, error=event.error))
             case Committed():
                 return self._safe()

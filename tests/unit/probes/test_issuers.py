@@ -177,6 +177,60 @@ def test_a_number_that_was_given_out_again_has_its_own_group_and_nothing_is_kept
         looked.stop()
 
 
+def _below(tree: Tree, pid: int, parent: int, start: int, written: int = 0) -> None:
+    _process(tree, written, (0, 0), pid, start)
+    tree.file(f"/proc/{pid}/stat", f"{pid} (app) S {parent} {' '.join(['0'] * 17)} {start} 0 0")
+
+
+def _gone(tmp_path: Path, *pids: int) -> None:
+    for pid in pids:
+        shutil.rmtree(tmp_path / "proc" / str(pid))
+
+
+def test_who_has_the_number_of_the_command_or_of_one_below_it_later_is_not_the_commands(tmp_path: Path) -> None:
+    """Nor are its children: with 32,768 numbers they come again within minutes on a busy host."""
+    tree = Tree(tmp_path)
+    _below(tree, 100, 1, 5)
+    looked = Issuers(tree.sys, look_s=60.0).start()
+    try:
+        looked.command(100)
+        _below(tree, 101, 100, 6)
+        looked.take()
+        assert looked.family == (100, 101)
+        # One below it ends and is still its own; the numbers are given to others, one of which has a child.
+        _gone(tmp_path, 101)
+        looked.take()
+        assert looked.family == (100, 101)
+        _below(tree, 101, 1, 9, 10**6)
+        _below(tree, 102, 101, 10, 10**6)
+        told = {i.pid: i.watched for i in looked.take()}
+        assert told == {100: True, 101: False, 102: False} and looked.family == (100,)
+        _below(tree, 100, 1, 11, 2 * 10**6)
+        _below(tree, 103, 100, 12, 10**6)
+        assert not any(i.watched for i in looked.take()) and looked.family == ()
+    finally:
+        looked.stop()
+
+
+def test_a_command_that_begins_processes_without_an_end_costs_no_memory_without_an_end(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    _below(tree, 100, 1, 5)
+    looked = Issuers(tree.sys, look_s=60.0).start()
+    looked._gone_most = 20
+    try:
+        looked.command(100)
+        for n in range(60):
+            _below(tree, 200 + n, 100, 6 + n, 10**6 * (n + 1))
+            looked._look_at_all()
+            _gone(tmp_path, 200 + n)
+            looked._look_at_all()
+            assert len(looked._seen) <= 22
+        assert len(looked.family) == 61, "whose requests are traced is still known"
+        assert {i.pid for i in looked.take()} & {258, 259} == {258, 259}, "who moved most is kept"
+    finally:
+        looked.stop()
+
+
 AGAIN = """
 import os, subprocess, sys, time
 child = 'import os, sys, time; fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o600)\\n'
@@ -190,8 +244,9 @@ WRITTEN = 20 << 20
 
 def test_a_parent_that_waits_for_its_children_is_not_told_with_what_they_moved(tmp_path: Path) -> None:
     """The kernel adds what a child had counted to its parent once that has waited for it."""
-    looked = Issuers(look_s=0.02).start()
+    # Before the first look: its rates are over less time, never over more.
     began = time.monotonic()
+    looked = Issuers(look_s=0.02).start()
     child = subprocess.Popen([sys.executable, "-c", AGAIN, str(tmp_path / "out")])
     try:
         looked.command(child.pid)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strata import units
-from strata.app.driven.group import HERE, NodeGroup, node_call, raised
+from strata.app.driven.group import HERE, NodeCall, NodeGroup, node_call, raised
 from strata.app.driven.held import boot_id, reached_there
 from strata.app.driven.scopes import shifted
 from strata.app.driven.tracing import TracingNodes
@@ -193,7 +193,7 @@ class WatchedNodes:
             self._absent |= {} if tracing.absent else {f"traces: {e.headline}": None}
         self._absent |= dict.fromkeys(f"traces: {why}" for why in tracing.absent)
         calls = {n: node_call("begin_arrivals", t) for n, t in chosen.items() if n in self._asked - set(self._lost)}
-        for name, given in self._group.each(calls, ASK_S).items() if calls else ():
+        for name, given in self._each(calls).items():
             if isinstance(given, StrataError):
                 self._absent[f"traces: {name}: {given.headline}"] = None
             else:
@@ -203,7 +203,7 @@ class WatchedNodes:
         """What they saw, since ``began`` of our monotonic clock."""
         found: list[Arrival] = []
         calls = {name: node_call("end_arrivals") for name in self._traced if name not in self._lost}
-        for name, given in self._group.each(calls, ASK_S).items() if calls else ():
+        for name, given in self._each(calls).items():
             try:
                 there: ArrivedThere = raised(given)
                 ours = (self._traced[name] - self._group.offset_ns(name)) / units.NS_PER_S - began
@@ -247,13 +247,7 @@ class WatchedNodes:
         """Who issued. Of a node that does not answer, what it had counted before stays."""
         found: list[Issuer] = []
         asked = sorted(self._asked - set(self._lost))
-        given_by: dict[str, Any]
-        try:
-            given_by = self._group.each(dict.fromkeys(asked, call), ASK_S)
-        except StrataError as e:
-            # Their scheduler is gone, and they are with it.
-            given_by = dict.fromkeys(asked, e)
-        for name, given in given_by.items():
+        for name, given in self._each(dict.fromkeys(asked, call)).items():
             try:
                 sampled: SampledThere = raised(given)
                 by_ns = self._epoch_ns - sampled.epoch_ns - self._group.offset_ns(name)
@@ -269,6 +263,13 @@ class WatchedNodes:
                 grown.grow(one, by_ns)
             found += [one.model_copy(update={"node": name}) for one in sampled.issuers]
         return tuple(found)
+
+    def _each(self, calls: dict[str, NodeCall]) -> dict[str, Any]:
+        try:
+            return self._group.each(calls, ASK_S) if calls else {}
+        except StrataError as e:
+            # Their scheduler is gone, and they are with it.
+            return dict.fromkeys(calls, e)
 
     def _handed(self, issuers: tuple[Issuer, ...]) -> tuple[tuple[Series, ...], tuple[Issuer, ...]]:
         return tuple(one for grown in self._series.values() if (one := grown.taken()) is not None), issuers

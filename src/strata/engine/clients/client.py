@@ -82,10 +82,13 @@ def _check_not_stopped(result: EngineResult, pauses: Sequence[tuple[int, int]], 
     begun_ns, ended_ns = (0, pauses[-1][1]) if at is None else (at.measured_from_ns - ramp_ns, at.measured_to_ns)
     gaps = (after - max(before, begun_ns) for before, after in pauses if before < ended_ns)
     paused_s = max(gaps, default=0) / units.NS_PER_S
-    if paused_s > LEASE_S or (result.stop_reason == "lease" and wanted):
+    lapsed = result.stop_reason == "lease" and wanted
+    if paused_s > LEASE_S or lapsed:
+        # The engine itself may have run where its lease lapsed: Python hangs, or waits for who hears it.
+        what = "did not run, or hung," if lapsed else "did not run"
         how_long = f"{max(paused_s, LEASE_S):.1f} s"
         hint = "find out what stopped it, then measure again"
-        raise RunFailed(f"its process did not run for {how_long} of the measurement", hint=hint)
+        raise RunFailed(f"its process {what} for {how_long} of the measurement", hint=hint)
 
 
 def _plain(interval: Interval) -> dict[str, Any]:

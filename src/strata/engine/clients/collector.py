@@ -91,12 +91,16 @@ class ClientCollector:
         )
 
 
-def whole_of(done: Sequence[ClientResult], lost: Sequence[LostClient], where: str) -> EngineResult:
-    """One result of the clients that gave theirs. Raises `ClientsLost` where none did, `RunFailed` where they did not
-    measure at the same time."""
+def whole_of(
+    done: Sequence[ClientResult], lost: Sequence[LostClient], where: str, *, there: bool = False
+) -> EngineResult:
+    """One result of the clients that gave theirs. Raises `ClientsLost` where none did (``there``: each of those that
+    are lost has said why), `RunFailed` where they did not measure at the same time."""
     if not done:
         problems = tuple(f"client {one.client} on {one.node}: {one.why}" for one in lost)
-        raise ClientsLost("no client measured", where, problems[0], problems=problems if len(problems) > 1 else ())
+        error = ClientsLost("no client measured", where, problems[0], problems=problems if len(problems) > 1 else ())
+        error.there = there
+        raise error
     whole = pooled(done, lost)
     if isinstance(whole, str):
         raise RunFailed("the clients did not measure together at", where, whole, "give a longer --runtime")

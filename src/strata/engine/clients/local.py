@@ -43,6 +43,8 @@ class LocalClient:
         self.ready = False
         self.result: EngineResult | None = None
         self.lost: str | None = None
+        self.said = False
+        """Whether it said itself why it is lost."""
         self.heard_s = time.monotonic()
         commands, self._commands = os.pipe()
         self.answers, answers = os.pipe()
@@ -198,7 +200,7 @@ def _take(one: LocalClient, answer: dict[str, Any], collector: ClientCollector) 
     elif "result" in answer:
         one.result = EngineResult.model_validate(answer["result"])
     elif "error" in answer:
-        one.lost = "; ".join(filter(None, (str(answer["error"]), str(answer["hint"]))))
+        one.lost, one.said = "; ".join(filter(None, (str(answer["error"]), str(answer["hint"])))), True
     elif "ended" in answer:
         one.lost = one.how_it_ended()
 
@@ -212,4 +214,4 @@ def _together(clients: Sequence[LocalClient], collector: ClientCollector, from_n
         )
         for c in clients if c.lost is not None
     ]  # fmt: skip
-    return whole_of(done, lost, where)
+    return whole_of(done, lost, where, there=all(c.said for c in clients if c.lost is not None))

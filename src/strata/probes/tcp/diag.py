@@ -20,6 +20,8 @@ ESTABLISHED, LISTEN = 1, 10
 _ID = struct.Struct("!HH16s16s")  # ports and addresses are in network order
 _REQUEST = struct.Struct("=BBBxI")
 _MESSAGE = 72
+_MAPPED, _LOOPBACK = bytes(10) + b"\xff\xff", bytes(15) + b"\x01"
+"""How an IPv4 address begins as one of IPv6, and the address of IPv6 that leads nowhere else."""
 
 # In the kernel's own units.
 _FIELDS = tuple(c.source for c in vars(tcp).values() if isinstance(c, Counter) and c.source is not None)
@@ -44,6 +46,29 @@ def sockets(netlink: Netlink, state: int) -> Iterator[Socket]:
     return (_socket(answer) for answer in _walk(netlink, state, 0))
 
 
+def ends(netlink: Netlink, state: int) -> Iterator[tuple[int, bytes, bytes]]:
+    """(inode, its own end, the other end) of every TCP socket in that state, at a third of what `sockets` costs. An end
+    is the same in both families. Raises `OSError` where the diagnostics are refused.
+    """
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            answers = _dump(netlink, family, state, 0)
+        except OSError:
+            if family == socket.AF_INET:
+                raise
+            continue  # no IPv6 here
+        for answer in answers:
+            here, there = answer[8:24], answer[24:40]
+            if family == socket.AF_INET:
+                here, there = _MAPPED + here[:4], _MAPPED + there[:4]
+            yield struct.unpack_from("=I", answer, 68)[0], answer[4:6] + here, answer[6:8] + there
+
+
+def is_loopback(end: bytes) -> bool:
+    """Whether it is of one network namespace alone; ``end`` as `ends` has it."""
+    return end[2:].startswith(_MAPPED + b"\x7f") or end[2:] == _LOOPBACK
+
+
 def sockets_and_info(netlink: Netlink, state: int) -> Iterator[tuple[Socket, dict[str, int]]]:
     """As `sockets`, and what `info` says of each."""
     return ((_socket(answer), _info(answer)) for answer in _walk(netlink, state, _WITH_INFO))
@@ -51,9 +76,13 @@ def sockets_and_info(netlink: Netlink, state: int) -> Iterator[tuple[Socket, dic
 
 def _walk(netlink: Netlink, state: int, more: int) -> Iterator[bytes]:
     for family in (socket.AF_INET, socket.AF_INET6):
-        body = _REQUEST.pack(family, _TCP, more, 1 << state) + bytes(48)
         with contextlib.suppress(OSError):  # no IPv6 here, or no tcp_diag
-            yield from (answer for answer in netlink.ask(_BY_FAMILY, body, dump=True) if len(answer) >= _MESSAGE)
+            yield from _dump(netlink, family, state, more)
+
+
+def _dump(netlink: Netlink, family: int, state: int, more: int) -> list[bytes]:
+    body = _REQUEST.pack(family, _TCP, more, 1 << state) + bytes(48)
+    return [answer for answer in netlink.ask(_BY_FAMILY, body, dump=True) if len(answer) >= _MESSAGE]
 
 
 def info(netlink: Netlink, one: Socket) -> dict[str, int] | None:

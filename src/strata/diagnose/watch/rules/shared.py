@@ -42,27 +42,31 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
         return
     node = None if view.device is None else view.device[1]
     who = clean(place(f"{others[0].name}/{others[0].pid}", node))
-    if view.seen.ran is not None and not view.issues:
+    if view.seen.ran is not None and (view.seen.serving_untold or not view.issues):
         yield from _unknown(view, share, who)
         return
     yield from _claimed(view, share, who, 0.86 if view.seen.ran is not None else 0.6)
 
 
 def _unknown(view: LoadView, share: float, who: str) -> Iterator[Claim | str]:
-    """The command issues nothing itself: who has the requests may be its server as well as a neighbour."""
-    tells = "who serves the command: it has hardly any requests of its own, and no process is seen at its connections"
+    """The command issues nothing itself, or its connections were not seen: who has the requests may be its server as
+    well as a neighbour.
+    """
+    hardly = "it has hardly any requests of its own, and no process is seen at its connections"
+    tells = f"who serves the command: {view.seen.serving_untold or hardly}"
+    issues = "is not known to issue them" if view.issues else "issues hardly any"
     yield tells
     for one in _claimed(view, share, who, 0.4):
         yield replace(
             one,
             explanation=f"{one.what} always has requests waiting. {units.percent(share, 2)} of them are issued by "
-            f"{who} and others, and the command issues hardly any: they may be for it or for another program.",
+            f"{who} and others, and the command {issues}: they may be for it or for another program.",
             next_step=f"Find out whether {who} works for the command. If not: {one.next_step}",
             missing=(tells,),
         )
 
 
-def _by_processes(view: LoadView, mine: frozenset[int]) -> Iterator[Claim | Not]:
+def _by_processes(view: LoadView, mine: frozenset[int]) -> Iterator[Claim | Not | str]:
     """What else was moved by the processes of the device's machine, where it is enough to be at this device."""
     moved = sum(i.read_bytes + i.write_bytes for i in view.beside if i.pid in mine)
     at_device = view.bytes_per_s
@@ -77,6 +81,9 @@ def _by_processes(view: LoadView, mine: frozenset[int]) -> Iterator[Claim | Not]
         and there >= 0.7 * rest
     ):
         most = max(other, key=lambda i: i.read_bytes + i.write_bytes)
+        if view.seen.ran is not None and view.seen.serving_untold:
+            yield from _unknown(view, rest / at_device, clean(most.label))
+            return
         yield from _claimed(view, rest / at_device, clean(most.label), 0.6)
 
 
