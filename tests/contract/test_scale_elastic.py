@@ -23,6 +23,12 @@ def script(folder: Path, name: str, text: str) -> Path:
     return made
 
 
+def known(change: dict[str, Any]) -> bool:
+    """Whether it was back soon after the server went on, and where it had been."""
+    back = change["recovered_s"]
+    return back is not None and STOPPED_S - 0.6 < back < STOPPED_S + 1 and 0.8 < change["gain"] < 1.25
+
+
 def under_load(uri: object, make: Path, *words: object, code: int = 0) -> dict[str, Any]:
     done = strata("scale", uri, "--under-load", *OVER, "--make", f"{make} {{}}", *LOAD, *words)
     assert done.returncode == code, done.stderr
@@ -33,7 +39,7 @@ def under_load(uri: object, make: Path, *words: object, code: int = 0) -> dict[s
 @pytest.mark.calm
 def test_dip_recovery_and_data_of_a_change_are_told_and_nothing_is_lost(tmp_path: Path) -> None:
     """While the number changes the server stands still for `STOPPED_S`."""
-    shape = ("--service-time", "4ms", "--service-threads", "4")
+    shape = ("--service-time", "20ms", "--service-threads", "4")
     with (
         target("--null", "1g", "--socket", tmp_path / "a", *shape) as (uri, server),
         target("--memory", "4m", "--writable", "--socket", tmp_path / "b") as (other, _),
@@ -47,20 +53,19 @@ def test_dip_recovery_and_data_of_a_change_are_told_and_nothing_is_lost(tmp_path
         for _ in range(3):
             told.write_text("")
             beside = ("--verify", other, "--destructive", other, "--spread", spread)
-            found = under_load(uri, make, *beside, "--store", f"sqlite:///{tmp_path}/s.db")
+            found = under_load(uri, make, *beside)
             joined, left = found["changes"]
             # Where the machine stood still beside it, it is asked again.
-            if all(one["recovered_s"] is not None and one["recovered_s"] < STOPPED_S + 1 for one in (joined, left)):
+            if all(known(one) for one in (joined, left)):
                 break
     assert told.read_text().split() == ["3", "2"] and [joined["value"], left["value"]] == [3, 2]
     for one in (joined, left):
         assert one["dip"] > 0.9 and one["ended_s"] - one["began_s"] >= STOPPED_S
-        assert STOPPED_S - 0.6 < one["recovered_s"] < STOPPED_S + 1, one
-        assert one["gain"] == pytest.approx(1, abs=0.3)
+        assert known(one), one
     assert joined["data_before"] == {"n1": 0, "n2": 1 << 20} and joined["data_after"] == {"n1": 1 << 10, "n2": 1 << 20}
     verified = found["verified"]
     assert verified["verdict"] == "sound" and verified["writes"] > 512 and verified["acknowledged"] > 500
-    assert found["run"] is not None and len(found["series"]) > 100
+    assert len(found["series"]) > 100
 
 
 @pytest.mark.calm

@@ -65,7 +65,6 @@ class LoadWords:
     verify: str | None = None
     spread: str | None = None
     destructive: tuple[str, ...] = ()
-    store: str | None = None
 
 
 @dataclass(frozen=True)
@@ -250,7 +249,6 @@ def _measure(endpoint: Endpoint, load: LoadWords, pause_s: float) -> list[str]:
     interval_s = max(INTERVAL_S, pause_s / INTERVALS)
     words = ["measure", endpoint.uri, *load.words, "--ramp-time", f"{RAMP_S:g}s", "--interval", f"{interval_s:.3g}s"]
     words += ["--runtime", LONGEST]
-    words += ["--store", load.store] if load.store is not None else []
     return words + _destructive(endpoint, load)
 
 
@@ -337,8 +335,7 @@ def _judged(
                 data_after=one.data_after, **told,
             )
         )  # fmt: skip
-    remarks = () if result.unkept is None else (f"the load's run is not stored: {result.unkept}",)
     return ElasticRun(
-        where=where, label=result.workload.label, axis=axis, run=result.run, changes=tuple(changes), verified=verified,
-        series=tuple((round(m.at, 3), round(m.rate, 1)) for m in series), remarks=remarks,
+        where=where, label=result.workload.label, axis=axis, changes=tuple(changes), verified=verified,
+        series=tuple((round(m.at, 3), round(m.rate, 1)) for m in series),
     )  # fmt: skip

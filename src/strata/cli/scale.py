@@ -249,7 +249,7 @@ def _under_load(
         words=words.line + (() if placed.size is None else ("--size", placed.size)), layer=loaded.layer,
         verify=loaded.verify or spare, spread=loaded.spread or (None if own is None else own.spread),
         # What the lab made is its own.
-        destructive=tuple(d for d in (destructive, spare) if d is not None), store=output.store,
+        destructive=tuple(d for d in (destructive, spare) if d is not None),
     )  # fmt: skip
     with common.display(output.progress) as emit:
         result = measure_elastic(understood(where), ask, load, emit, maker=by)

@@ -181,7 +181,7 @@ SCALE = Usages({
     (LIKE,): (SHOWN | _names("what_if run")) - {"progress"},
     (TASKS,): (SHOWN | _names("where over points budget until make now task")) - {"store", "csv", "jsonl"},
     (UNDER_LOAD,): WORKLOAD | _names("where over points budget make now under_load layer verify spread")
-    | _names("destructive size store json progress"),
+    | _names("destructive size json progress"),
     (RESUME,): SHOWN | _names("where resume destructive nodes make now"),
 }, needs={"now": ("make",)})  # fmt: skip
 

@@ -49,7 +49,7 @@ class VerifiedBeside(Value):
 
 
 class ElasticRun(Value):
-    """A load, the changes that were made while it ran, and whether anything was lost. ``run``: the load's in the store.
+    """A load, the changes that were made while it ran, and whether anything was lost.
 
     ``series``: of each interval of the load its middle in seconds, and I/Os per second.
     """
@@ -58,8 +58,6 @@ class ElasticRun(Value):
     where: str
     label: str
     axis: Axis
-    run: str | None
     changes: tuple[LoadChange, ...]
     verified: VerifiedBeside | None
     series: tuple[tuple[float, float], ...]
-    remarks: tuple[str, ...] = ()

@@ -37,8 +37,6 @@ def elastic_text(result: ElasticRun, width: int, color: bool = False) -> str:
     else:
         verdict = result.verified.verdict
         out += paint.lines(wrap(kept_words(result.verified), width), _STYLE.get(verdict, "yellow"))
-    for remark in result.remarks:
-        out += ["", *wrap(remark, width)]
     return "\n".join(out)
 
 
