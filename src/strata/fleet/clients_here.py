@@ -52,7 +52,7 @@ class Telling:
             side["service_time"] = None
         one = {"client": client, "interval": told, "p99_ns": _p99(times)}
         if (row := self._row(client, times)) is not None:
-            one["node_p99_ns"] = _p99(histogram.merge(row))
+            one["node_p99_ns"] = one["p99_ns"] if len(row) == 1 else _p99(histogram.merge(row))
         with self._lock:
             self._waiting.append(one)
         self.look()
