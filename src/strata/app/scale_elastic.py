@@ -113,6 +113,9 @@ def measure_elastic(where: str, ask: ScaleAsk, load: LoadWords, emit: Emit, make
         except BaseException as e:
             if (left := maker.put_back()) is not None and isinstance(e, StrataError):
                 e.problems = (*e.problems, left)
+            if stop() and isinstance(e, RunFailed):
+                # Ctrl-C at the terminal ends the user's command as well.
+                raise _stopped(left) from e
             raise
         result = OneResult.model_validate_json(running.ended())
         verified = None if checking is None or beside is None else _verified(checking, beside, folder)
@@ -137,12 +140,16 @@ def _changes(
     pause()
 
 
+def _stopped(left: str | None = None) -> Stopped:
+    return Stopped("the rate under load is not stored", hint="start again", problems=() if left is None else (left,))
+
+
 def _pause(seconds: float, stop: Callable[[], bool], running: Beside) -> None:
     """The load runs. Raises `Stopped` where somebody asked to stop, and `RunFailed` where the load is over."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if stop():
-            raise Stopped("the rate under load is not stored", hint="start again")
+            raise _stopped()
         running.check()
         time.sleep(LOOK_S)
 

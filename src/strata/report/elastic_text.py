@@ -11,7 +11,7 @@ from strata.report import figures
 from strata.report.text_layout import Paint, table, wrap
 
 NONE = "–"
-HEAD = ("change", "took", "before", "dip", "recovered after", "new rate", "gain", "data before", "data after")
+HEAD = ("change", "took", "before", "dip", "recovered after", "new rate", "gain")
 _STYLE = {Integrity.SOUND: "green", Integrity.FAULTS: "red"}
 
 
@@ -20,15 +20,12 @@ def elastic_text(result: ElasticRun, width: int, color: bool = False) -> str:
     paint = Paint(color)
     many = f"{figures.plural(len(result.changes), 'change')} of {result.axis.value} under load"
     out = paint.lines(wrap(f"{result.where} · {result.label} · {many}", width), "bold")
-    rows = [change_row(one) for one in result.changes]
-    told = [n for n in range(len(HEAD)) if n == 0 or any(row[n] != NONE for row in rows)]
-    lines = table(
-        [HEAD[n] for n in told], [[row[n] for n in told] for row in rows], width,
-        numeric=frozenset(at for at, n in enumerate(told) if 0 < n < 7),
-        elastic=frozenset(at for at, n in enumerate(told) if n >= 7),
-    )  # fmt: skip
+    lines = table(HEAD, map(change_row, result.changes), width, numeric=frozenset(range(1, len(HEAD))))
     out += ["", paint(lines[0], "dim"), *lines[1:]]
     for one in result.changes:
+        if one.data_before or one.data_after:
+            held = f"{_data(one.data_before)}; then {_data(one.data_after)}"
+            out += wrap(f"{change_words(one)}: the data was on {held}", width, "  ", "    ")
         if one.refused:
             out += wrap(f"{change_words(one)}: no figures: {one.refused}; give a larger --budget", width, "  ", "    ")
     out.append("")
@@ -48,13 +45,12 @@ def change_words(change: LoadChange) -> str:
 def change_row(change: LoadChange) -> list[str]:
     """One change, under `HEAD`."""
     took = units.duration((change.ended_s - change.began_s) * units.NS_PER_S)
-    held = [_data(change.data_before), _data(change.data_after)]
     if change.before is None or change.after is None or change.dip is None or change.gain is None:
-        return [change_words(change), took, *[NONE] * 5, *held]
+        return [change_words(change), took, *[NONE] * 5]
     back = "not until the next" if change.recovered_s is None else f"{change.recovered_s:.1f} s"
     rates = [f"{units.count(e.value)} IOPS {figures.share_error(e)}".strip() for e in (change.before, change.after)]
     dip, gain = figures.percent(change.dip), f"{change.gain:.2f}×"
-    return [change_words(change), took, rates[0], dip, back, rates[1], gain, *held]
+    return [change_words(change), took, rates[0], dip, back, rates[1], gain]
 
 
 def _data(held: Mapping[str, int]) -> str:
