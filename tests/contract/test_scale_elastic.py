@@ -111,6 +111,15 @@ def test_ctrl_c_ends_load_and_verification_and_puts_the_number_back(tmp_path: Pa
     assert not any(Path(f"/proc/{pid}").exists() for pid in begun)
 
 
+def test_ctrl_c_while_the_number_changes_is_no_failure_of_the_command_that_it_ends(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    make = script(tmp_path, "make", f"echo $1 >> {told}; test $1 = 2 || {{ kill -INT $PPID; exit 1; }}")
+    with target("--null", "1g", "--socket", tmp_path / "a", "--service-time", "4ms") as (uri, _):
+        done = strata("scale", uri, "--under-load", *OVER, *LOAD, "--make", f"{make} {{}}")
+    assert done.returncode == 130 and "stopped; the rate under load is not stored" in done.stderr, done.stderr
+    assert told.read_text().split() == ["3", "2"]
+
+
 def children(pid: int) -> list[int]:
     return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 

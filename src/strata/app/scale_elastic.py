@@ -110,12 +110,15 @@ def measure_elastic(where: str, ask: ScaleAsk, load: LoadWords, emit: Emit, make
         try:
             pause = partial(_pause, pause_s, stop, running)
             made = tuple(_changes((*values, maker.now), maker, emit, spread, pause))
-        except BaseException as e:
-            if (left := maker.put_back()) is not None and isinstance(e, StrataError):
-                e.problems = (*e.problems, left)
-            if stop() and isinstance(e, RunFailed):
-                # Ctrl-C at the terminal ends the user's command as well.
+        except StrataError as e:
+            left = maker.put_back()
+            if stop():
+                # Ctrl-C at the terminal ends the user's command as well, which then failed.
                 raise _stopped(left) from e
+            e.problems = (*e.problems, *(() if left is None else (left,)))
+            raise
+        except BaseException:
+            maker.put_back()
             raise
         result = OneResult.model_validate_json(running.ended())
         verified = None if checking is None or beside is None else _verified(checking, beside, folder)
@@ -141,7 +144,8 @@ def _changes(
 
 
 def _stopped(left: str | None = None) -> Stopped:
-    return Stopped("the rate under load is not stored", hint="start again", problems=() if left is None else (left,))
+    said = filter(None, ("the rate under load is not stored", left))
+    return Stopped("; ".join(said), hint="start again")
 
 
 def _pause(seconds: float, stop: Callable[[], bool], running: Beside) -> None:
