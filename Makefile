@@ -61,7 +61,7 @@ bench-watch: setup ## how often a watching is right, by the lab's truth: replays
 bench-probes: setup ## what reading every counter costs, against the bar of 1 % of a core at 1 s (QUICK=1)
 	@.venv/bin/python benches/probes/run.py $(ARGS)
 
-bench-scale: setup ## as root: what `strata scale --what-if` predicts, against changes that are made in the lab (QUICK=1; ARGS=--tables, --elastic)
+bench-scale: setup ## as root: what `strata scale --what-if` predicts, against changes that are made in the lab (QUICK=1; ARGS=--tables)
 	@.venv/bin/python benches/scale/run.py $(if $(QUICK),--quick) $(ARGS)
 
 bench-serve: setup ## the pages of strata serve over 10,000 runs and a million cells: time at the server

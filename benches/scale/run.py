@@ -17,7 +17,6 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import elastic
 from scalebench.labs import GROUPS, TRIED
 from scalebench.table import table
 from scalebench.trial import Record, judged, named
@@ -35,7 +34,6 @@ def main() -> int:
     quick = bool(os.environ.get("QUICK"))
     words.add_argument("--quick", action="store_true", default=quick, help="one lab of each kind")
     words.add_argument("--only", help="groups whose name matches this expression")
-    words.add_argument("--elastic", action="store_true", help="a load while a node joins and leaves, and nothing else")
     words.add_argument("--tried", action="store_true", help="the changes that are made, and judge nothing")
     words.add_argument("--list", action="store_true", help="only list the changes")
     words.add_argument("--missing", action="store_true", help="only groups that have no kept record")
@@ -55,8 +53,6 @@ def main() -> int:
         again(asked.again)
     if asked.tables or asked.again:
         return shown(kept(KEPT))
-    if asked.elastic:
-        return elastic.main()
     if os.geteuid():
         print("error: the labs need root; --tables prints what is kept", file=sys.stderr)
         return 2

@@ -67,7 +67,7 @@ def test_nodes_measure_together_what_carries_the_mark(cluster: tuple[Cluster, An
     assert all(abs(c.offset_ns) <= c.bound_ns for c in result.clients)
     assert found.start_skew.ns < 500_000_000
     assert seen and [now.node for now in seen[0].clients] == ["node-0", "node-1", "node-2"]
-    assert all(now.p99_ns for now in seen[0].clients)
+    assert all(now.p99_ns and now.node_p99_ns for now in seen[0].clients)
 
 
 def test_a_node_that_is_killed_is_lost_and_the_others_are_valid(cluster: tuple[Cluster, Any]) -> None:

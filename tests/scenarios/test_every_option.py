@@ -43,6 +43,7 @@ USE_CASES = {
     "scale": ("measure_scale", "resume_scale", "scale_again"),
     "scale_table": ("scale_table",),
     "scale_tasks": ("measure_tasks",),
+    "scale_elastic": ("measure_elastic",),
     "export": ("export",),
     "schemas": ("schema",),
     "survey": ("survey_path", "compare_surveys"),
@@ -51,7 +52,7 @@ USE_CASES = {
     "serve": ("listening",),
     "nodes": ("trust", "serve", "join", "list_nodes"),
     "fleet": ("measure_hosts", "compare_hosts"),
-    "strata_lab.labs": ("up", "down", "grow", "shrink", "resize", "state", "enter", "put_in", "trials"),
+    "strata_lab.labs": ("up", "down", "grow", "shrink", "resize", "spread", "state", "enter", "put_in", "trials"),
 }
 """Behind these the work begins; what reaches them is looked at, and nothing is done."""
 
@@ -211,6 +212,7 @@ SAMPLES: dict[str, dict[tuple[str, ...], str]] = {
         (T.TABLE,): "--table {table}",
         (T.LIKE,): "--run r",
         (T.TASKS,): "--over threads --points 1,2 --task a=true",
+        (T.UNDER_LOAD,): "null: --under-load --over queues --points 3 --make true{{}} --now 2",
         (T.RESUME,): "--resume",
     },
     "stage": {(T.STATE,): "stack.toml", (T.MEASURED,): "stack.toml --measure"},
@@ -230,14 +232,15 @@ ONE_WAY = {
     "explain": "", "runs": "", "runs delete": "run --yes", "clean": "",
     "node serve": "", "node join": "tcp://127.0.0.1:1", "node list": "tcp://127.0.0.1:1",
     "fleet diagnose": "{dir} --nodes tcp://127.0.0.1:1", "fleet compare": "a b", "completions": "bash",
-    "lab up": "local", "lab down": "", "lab grow": "", "lab shrink": "", "lab resize": "queues 3", "lab list": "",
+    "lab up": "local", "lab down": "", "lab grow": "", "lab shrink": "", "lab resize": "queues 3",
+    "lab spread": "", "lab list": "",
     "lab status": "", "lab shell": "node",
     "lab exec": "node ls", "lab inject": "slow-wire", "lab selftest": "",
 }  # fmt: skip
 """Commands that do one thing: they honour every option they have."""
 
 SELECT = {"matrix", "job", "rw", "target", "resume", "demo", "profile", "from_trace", "check", "file", "memory", "null"}
-SELECT |= {"task", "from_", "where", "what", "run", "measure", "compare", "every", "around", "revoke"}
+SELECT |= {"task", "under_load", "from_", "where", "what", "run", "measure", "compare", "every", "around", "revoke"}
 """They make it another way, which is looked at by itself."""
 
 ALL = [(command, way) for command, ways in SAMPLES.items() for way in ways]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +16,8 @@ from strata.engine.job import Piece, Timing
 from strata.engine.native import NativeEngine
 from strata.engine.port import Request
 from strata.errors import UsageError
+from strata.fleet.clients_here import ROWS_MOST, Telling
+from strata.model import histogram
 from strata.model.endpoint import Endpoint
 from strata.model.plan import Segment
 from strata.model.result import EngineResult, Interval, IntervalDirection
@@ -125,6 +130,50 @@ def test_rows_are_told_once_all_have_delivered_and_not_for_ever_waited_for() -> 
     assert [r.read.ops for r in rows] == [2] and rows[0].clients[2].lost == "it was ended by signal 9"
     heard.end(1)
     assert [r.read.ops for r in heard.rows()] == [1]
+
+
+def told(number: int, bins: dict[int, int]) -> dict[str, Any]:
+    """An interval as a client of a node has it: with its histogram."""
+    read = IntervalDirection(ops=sum(bins.values()), bytes=4096, errors=0, service_time=histogram.from_bins(bins))
+    made: dict[str, Any] = interval(number, 1).model_copy(update={"read": read}).model_dump(mode="json")
+    return made
+
+
+def taking(sent: list[dict[str, Any]]) -> Callable[[dict[str, Any]], bool]:
+    def send(message: dict[str, Any]) -> bool:
+        sent.extend(message["intervals"])
+        return True
+
+    return send
+
+
+def test_a_node_tells_the_p99_of_all_its_clients_from_the_sum_of_their_histograms() -> None:
+    sent: list[dict[str, Any]] = []
+    telling = Telling(taking(sent), 0.0, (0, 1))
+    fast, slow = {1000: 980}, {1000: 90, 9000: 10}
+    telling.add(0, told(0, fast))
+    telling.add(1, told(0, slow))
+    (first, last), whole = sent, histogram.quantiles(histogram.from_bins({1000: 1070, 9000: 10}), [0.99])[0]
+    assert "node_p99_ns" not in first and last["node_p99_ns"] == whole == pytest.approx(1000, rel=0.01)
+    assert last["p99_ns"] == pytest.approx(9000, rel=0.01), "the worst of its clients is another figure"
+    assert first["interval"]["read"]["service_time"] is None, "histograms do not travel"
+    heard = ClientCollector({0: "n", 1: "n", 2: "m"})
+    for one in sent:
+        heard.add(one["client"], Interval.model_validate(one["interval"]), one["p99_ns"], one.get("node_p99_ns"))
+    heard.add(2, interval(0, 1), 5)
+    (row,) = heard.rows()
+    assert [c.node_p99_ns for c in row.clients] == [whole, whole, None]
+
+
+def test_of_an_interval_that_a_client_is_behind_with_the_node_has_no_p99_until_the_client_is_gone() -> None:
+    sent: list[dict[str, Any]] = []
+    telling = Telling(taking(sent), 0.0, (0, 1))
+    for number in range(3 * ROWS_MOST):
+        telling.add(0, told(number, {1000: 1}))
+    assert not any("node_p99_ns" in one for one in sent) and len(telling._rows) <= ROWS_MOST + 1
+    telling.end(1)
+    telling.add(0, told(number + 1, {2000: 1}))
+    assert sent[-1]["node_p99_ns"] == sent[-1]["p99_ns"]
 
 
 def test_the_ceiling_of_several_clients_has_several_intervals() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -12,7 +16,7 @@ from hypothesis import strategies as st
 from invoked import strata
 
 from strata.errors import RunFailed, SafetyRefusal, UsageError
-from strata.fleet import Call, call, clocks, doors, settings
+from strata.fleet import Call, call, calling, clocks, doors, settings
 from strata.fleet.node import MESSAGE_MOST, Duties, here
 from strata.fleet.scheduler import heartbeat_s, lost_after_s
 from strata.model.nodes import ClockOffset
@@ -202,3 +206,60 @@ def test_a_scheduler_file_is_read_with_care(tmp_path: Path) -> None:
         assert done.returncode == (5 if "10.0.0.1" in content else 2), (content, done.stderr)
     assert strata("node", "join").returncode == 2
     assert strata("node", "join", "tcp://127.0.0.1:1", "--scheduler-file", file).returncode == 2
+
+
+async def gone(*answers: Callable[[], Awaitable[None]]) -> tuple[str | None, int]:
+    """Why a scheduler is said to be gone that answers so, one question after the other and then always; None: it is
+    not said. And how often it was asked."""
+    asked = 0
+
+    async def check_idle() -> None:
+        nonlocal asked
+        answer = answers[min(asked, len(answers) - 1)]
+        asked += 1
+        await answer()
+
+    client = SimpleNamespace(scheduler=SimpleNamespace(check_idle=check_idle))
+    try:
+        return await asyncio.wait_for(calling._scheduler_gone(client), 4.0), asked
+    except TimeoutError:
+        return None, asked
+
+
+async def at_once() -> None:
+    """A scheduler that is there."""
+
+
+async def never() -> None:
+    """One that stands still: its connection stays open."""
+    await asyncio.Event().wait()
+
+
+async def stopped_meanwhile() -> None:
+    """Whoever asks does not run for a while, and so reads no answer in time."""
+    time.sleep(1.0)
+    await never()
+
+
+async def closed() -> None:
+    raise OSError("the connection is closed")
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calling, "TTL_S", 0.4)
+    monkeypatch.setattr(calling, "_WATCH_EVERY_S", 0.3)
+
+
+@pytest.mark.usefixtures("patience")
+def test_a_question_without_an_answer_is_asked_again_where_the_asking_process_was_itself_stopped() -> None:
+    why, asked = asyncio.run(gone(stopped_meanwhile, at_once))
+    assert why is None and asked > 2, "answered at the second attempt, and watched from then on"
+    why, asked = asyncio.run(gone(stopped_meanwhile, never))
+    assert why == "the scheduler did not answer for 0.4 s" and asked == 2, "one that never answers is gone"
+
+
+@pytest.mark.usefixtures("patience")
+def test_a_scheduler_that_does_not_answer_in_time_or_has_closed_is_gone() -> None:
+    assert asyncio.run(gone(at_once, never)) == ("the scheduler did not answer for 0.4 s", 2)
+    assert asyncio.run(gone(closed)) == ("the scheduler is gone", 1)

@@ -64,11 +64,18 @@ def documents() -> Mapping[str, type[BaseModel]]:
 
 
 class Resizing(NamedTuple):
-    """How a lab makes so many of something: a command with ``{}`` for the number, how many there are and can be."""
+    """How a lab makes so many of something: a command with ``{}`` for the number, how many there are and can be.
+
+    ``as_is``: the command for a change while a load runs, which leaves the disks as fast as they are. ``spread``: one
+    that prints where the data is. ``spare``: an endpoint of the lab that nothing else uses, on the same storage.
+    """
 
     command: str
     now: int
     most: int
+    as_is: str
+    spread: str | None = None
+    spare: str | None = None
 
 
 def resizing(stack: str, what: str) -> Resizing | None:
@@ -81,8 +88,15 @@ def resizing(stack: str, what: str) -> Resizing | None:
     sized = None if lab is None else sizes.sizes_of(lab).get(what)
     if lab is None or sized is None:
         return None
-    command = shlex.join(programs.python("strata", "lab", "resize", what, "{}", "--name", lab.name))
-    return Resizing(command, sized.now(lab), sized.most(lab))
+
+    def command(*words: str) -> str:
+        return shlex.join(programs.python("strata", "lab", *words, "--name", lab.name))
+
+    spread = None if sized.spread is None else command("spread")
+    spare = None if sized.spare is None else sized.spare(lab)
+    resize = ("resize", what, "{}")
+    now, most = sized.now(lab), sized.most(lab)
+    return Resizing(command(*resize), now, most, command(*resize, "--as-is"), spread, spare)
 
 
 InNode = Annotated[str, typer.Argument(help="Name of a node, as printed by strata lab status.")]
@@ -158,11 +172,26 @@ def resize(
     what: Annotated[str, typer.Argument(help="Axis to resize: storage-nodes, queues or controllers.")],
     many: Annotated[int, typer.Argument(help="New number.")],
     name: Name = None,
+    as_is: Annotated[
+        bool,
+        typer.Option(
+            "--as-is",
+            help="Leave the disks as fast as they are while data is moved; otherwise they are fast meanwhile.",
+        ),
+    ] = False,
 ) -> None:
     """Change how many of a part a running lab has. Parts: storage nodes, queues and controllers (stack vm-disks)."""
     from strata_lab import labs
 
-    out(f"{labs.resize(name, what, many)} has {many} {what}")
+    out(f"{labs.resize(name, what, many, as_is=as_is)} has {many} {what}")
+
+
+@lab.command("spread")
+def spread(name: Name = None) -> None:
+    """Print the bytes of data that each storage node of a running lab holds: NAME SIZE (stack vm-disks)."""
+    from strata_lab import labs
+
+    out("\n".join(f"{node} {held}" for node, held in labs.spread(name).items()))
 
 
 @lab.command("list")

@@ -29,6 +29,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("strata lab resize storage-nodes 4", "spread the data of the only lab over four storage nodes"),
         ("strata lab resize controllers 2 --name big", "two controllers for all disks of the lab of this name"),
     ),
+    "lab spread": (
+        ("strata lab spread", "where the data of the only lab is"),
+        ("strata lab spread --name big", "where the data of the lab of this name is"),
+    ),
     "lab list": (
         ("strata lab list", "list the running labs"),
         ("strata lab list --all", "also list the available stacks and limits"),

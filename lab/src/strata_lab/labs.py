@@ -32,6 +32,7 @@ __all__ = [
     "resize",
     "selftest",
     "shrink",
+    "spread",
     "state",
     "trials",
     "up",
@@ -111,12 +112,19 @@ def shrink(name: str | None) -> str:
         return stacks.shrink(lab)
 
 
-def resize(name: str | None, what: str, many: int) -> str:
-    """So many of something in a running lab; the lab's name. Raises `UsageError` for what its stack has not."""
+def resize(name: str | None, what: str, many: int, *, as_is: bool = False) -> str:
+    """So many of something in a running lab; the lab's name. ``as_is``: its disks stay as fast as they are meanwhile.
+    Raises `UsageError` for what its stack has not."""
     lab = Lab.open(one_lab(name))
     with lab.ledger.locked():
-        sizes.resize(lab, what, many)
+        sizes.resize(lab, what, many, as_is=as_is)
     return lab.name
+
+
+def spread(name: str | None) -> Mapping[str, int]:
+    """Bytes of data on each node of a running lab. Raises `UsageError` for a stack that does not tell."""
+    lab = Lab.open(one_lab(name))
+    return sizes.spread(lab)
 
 
 def of_stack(path: str) -> Lab | None:

@@ -12,11 +12,19 @@ from strata_lab.lab import Lab
 
 @dataclass(frozen=True)
 class Sized:
-    """``now``: how many there are; ``most``: how many there can be; ``make``: so many from now on, in use meanwhile."""
+    """``now``: how many there are; ``most``: how many there can be; ``make``: so many from now on, in use meanwhile.
+
+    ``as_is``: the same, and whoever uses the disks meanwhile has them as fast as they are; None: ``make`` leaves them.
+    ``spread``: bytes of data by the name of what holds them. ``spare``: an endpoint on the same storage that nothing
+    else uses.
+    """
 
     now: Callable[[Lab], int]
     most: Callable[[Lab], int]
     make: Callable[[Lab, int], None]
+    as_is: Callable[[Lab, int], None] | None = None
+    spread: Callable[[Lab], Mapping[str, int]] | None = None
+    spare: Callable[[Lab], str | None] | None = None
 
 
 def sizes_of(lab: Lab) -> Mapping[str, Sized]:
@@ -24,7 +32,7 @@ def sizes_of(lab: Lab) -> Mapping[str, Sized]:
     return dict(getattr(stacks.builder(lab.stack), "SIZES", {}))
 
 
-def resize(lab: Lab, what: str, many: int) -> None:
+def resize(lab: Lab, what: str, many: int, *, as_is: bool = False) -> None:
     """So many of it. Raises `UsageError` where the stack has no such thing, or cannot have so many."""
     known = sizes_of(lab)
     if what not in known:
@@ -34,5 +42,17 @@ def resize(lab: Lab, what: str, many: int) -> None:
     most = known[what].most(lab)
     if not 1 <= many <= most:
         raise UsageError(f"cannot make {what}={many} in", lab.name, f"it can have 1 to {most}")
-    if many != known[what].now(lab):
-        known[what].make(lab, many)
+    one = known[what]
+    if many != one.now(lab):
+        make = one.as_is if as_is and one.as_is is not None else one.make
+        make(lab, many)
+
+
+def spread(lab: Lab) -> Mapping[str, int]:
+    """Where the data is. Raises `UsageError` where the stack does not tell."""
+    told = next((one.spread for one in sizes_of(lab).values() if one.spread is not None), None)
+    if told is None:
+        able = [n for n in shipped.stacks() if any(s.spread for s in getattr(stacks.builder(n), "SIZES", {}).values())]
+        why = f"the stack {lab.stack} does not tell"
+        raise UsageError("cannot say where the data is in", lab.name, why, f"stacks that do: {', '.join(able)}")
+    return told(lab)

@@ -62,7 +62,7 @@ def measure_scale(
     run_id = new_id()
     stack, size = plan_site(where, options, run_id)
     _check_driven(stack, ask, where)
-    _check_made(ask, where, maker, engine)
+    check_made(ask, where, maker, engine)
     if len(where) > 1:
         ask = ask.model_copy(update={"targets": tuple(where)})
     # What cannot be planned is refused before anything is opened or made.
@@ -70,7 +70,7 @@ def measure_scale(
     return _carry_out(where, ask, base, None, options, emit, run_id, destructive, maker, engine)
 
 
-def _check_made(ask: ScaleAsk, where: Sequence[str], maker: Maker | None, engine: Engine | None) -> None:
+def check_made(ask: ScaleAsk, where: Sequence[str], maker: Maker | None, engine: Engine | None) -> None:
     """Raises `UsageError` where nobody is there who makes the points, or somebody too many."""
     axis, needs = ask.axis, f"cannot scale over {ask.axis.value} at"
     if axis.commanded and maker is None:
@@ -115,7 +115,7 @@ def resume_scale(
     if run.data is None and not alone:
         raise RunFailed("cannot resume", run.id, "its data is not recorded", "start a new run")
     where = ask.targets or (first.endpoint if alone else str(run.data.path.rpartition("/")[0] if run.data else ""),)
-    _check_made(ask, where, maker, engine)
+    check_made(ask, where, maker, engine)
     base = next(c.workload for c in run.plan.cells if isinstance(c.workload.arrival, ClosedLoop))
     return _carry_out(where, ask, base, run, options, emit, run.id, destructive, maker, engine)
 

@@ -90,8 +90,9 @@ def filled(words: Sequence[str], value: int) -> Sequence[str]:
     return [word.replace(HOLE, str(value)) for word in words]
 
 
-def run_users(words: Sequence[str], what: str) -> None:
-    """A command of the user's, until it ends. Raises `RunFailed` that begins with ``what``, with what it said."""
+def run_users(words: Sequence[str], what: str, most: int = READ_BYTES) -> str:
+    """A command of the user's, until it ends, and the last ``most`` bytes of what it said. Raises `RunFailed` that
+    begins with ``what``, with what it said."""
     # Into a file, not a pipe: what the command leaves running would hold a pipe open.
     with tempfile.TemporaryFile() as told:
         try:
@@ -99,11 +100,12 @@ def run_users(words: Sequence[str], what: str) -> None:
                 code = child.wait()
         except OSError as e:
             raise RunFailed(what, words[0], e.strerror or str(e)) from e
-        told.seek(max(0, told.seek(0, os.SEEK_END) - READ_BYTES))
-        said = told.read()
+        told.seek(max(0, told.seek(0, os.SEEK_END) - most))
+        said = told.read().decode("utf-8", "replace")
     if code:
-        text = said.decode("utf-8", "replace").strip()[-SAID:] or "no output"
+        text = said.strip()[-SAID:] or "no output"
         raise RunFailed(what, shlex.join(secrets.hidden_line(words)), f"exit status {code}: {text}")
+    return said
 
 
 class Maker:

@@ -12,6 +12,7 @@ from strata.app.matrix import MatrixPlan
 from strata.app.measure import OneResult
 from strata.errors import UsageError, choices
 from strata.model.compared import ComparedRuns
+from strata.model.elastic import ElasticRun
 from strata.model.figures import Checked
 from strata.model.history import Gate, History
 from strata.model.imported import ImportResult
@@ -36,7 +37,8 @@ WHOLE: dict[str, type[BaseModel]] = {
     "report": Document, "explain": Explained, "measure": OneResult, "matrix": MatrixResult, "matrix-plan": MatrixPlan,
     "compare": ComparedRuns, "history": History, "gate": Gate, "verify": VerifyResult, "trace": TraceResult,
     "check": Checked, "import": ImportResult, "stages": StagesState, "nodes": NodeList, "trust": TrustState,
-    "survey-compare": ComparedSurveys, "scale": ScaleResult, "fleet": FleetCompared, "watch": WatchResult,
+    "survey-compare": ComparedSurveys, "scale": ScaleResult, "elastic": ElasticRun,
+    "fleet": FleetCompared, "watch": WatchResult,
     "watch-slice": Slice, "observed": Observed, "live": LiveRun, "watch-history": LookBack,
     "runs-page": RunsPage, "baselines-page": BaselinesPage, "watched": WatchPage,
 }  # fmt: skip

@@ -316,6 +316,15 @@ class _Words(Bundle):
                 words |= [row.means]
         return words
 
+    @property
+    def line(self) -> tuple[str, ...]:
+        """What was typed, as words for another command."""
+        said = [(row, value) for row in _ROWS if (value := getattr(self, row.parameter)) != row.default]
+        return tuple(
+            word for row, value in said
+            for word in ((row.spellings[0],) if row.kind is Kind.FLAG else (row.spellings[0], str(value)))
+        )  # fmt: skip
+
 
 if TYPE_CHECKING:
 

@@ -20,8 +20,8 @@ MANY = 20
 
 _GROUPS: dict[str, str] = {
     PATTERN: "demo order write_share profile job from_trace write_profile matrix run layers workloads read_only share "
-    "target shares deal nodes over points worth open_loop what_if make now task table column resume "
-    "check",
+    "target shares deal nodes over points worth open_loop what_if make now task under_load layer verify spread "
+    "table column resume check",
     BLOCKS: "sector seed",
     PACE: "",
     "Test file and safety": "size keep destructive",

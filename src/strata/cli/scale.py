@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from strata.app.clients import Engine
     from strata.app.options import Options
     from strata.app.scale_points import Maker
+    from strata.model.elastic import ElasticRun
     from strata.model.scale import ScaleResult
 
 
@@ -85,6 +86,37 @@ class PointsMade(Bundle):
     )
 
 
+class UnderLoad(Bundle):
+    """What is asked of a load that runs while the number changes."""
+
+    under_load: Annotated[
+        bool,
+        typer.Option(
+            "--under-load",
+            help="Change the number while one load runs, to each value and back: show dip, recovery, new rate, and "
+            "whether data was lost.",
+        ),
+    ] = False
+    layer: Annotated[
+        str | None, typer.Option(help="With --under-load: layer of the stack file to load (default: the last).")
+    ] = None
+    verify: Annotated[
+        str | None,
+        typer.Option(
+            help="With --under-load: another endpoint on the same storage, which strata verify writes and reads "
+            "meanwhile (default: none; in the lab one of its own).",
+            autocompletion=completion.endpoints,
+        ),
+    ] = None
+    spread: Annotated[
+        str | None,
+        typer.Option(
+            help="With --under-load: command that prints where the data is, one NAME SIZE a line. Runs without a "
+            "shell. Not needed for a stack of the lab."
+        ),
+    ] = None
+
+
 class ReadPoints(Bundle):
     """Where the points come from if nothing is measured."""
 
@@ -106,6 +138,7 @@ def scale(
     kept: Kept,
     swept: Swept,
     made: PointsMade,
+    loaded: UnderLoad,
     read: ReadPoints,
     where: Annotated[
         str | None,
@@ -125,8 +158,9 @@ def scale(
     """
     output.check()
     way = tables.way_of(
-        table=read.table is not None, run=read.run is not None, resume=resume, task=made.task is not None
-    )
+        table=read.table is not None, run=read.run is not None, resume=resume, task=made.task is not None,
+        under_load=loaded.under_load,
+    )  # fmt: skip
     tables.SCALE.check(context, way)
     asked = tuple(swept.what_if or ())
     if read.table is not None:
@@ -146,6 +180,8 @@ def scale(
         return _tasks(where, swept, made, output)
     if where is None:
         raise UsageError("nothing to scale", "", "", "strata scale file:/mnt/new.dat --over iodepth")
+    if loaded.under_load:
+        return _under_load(where, words, placed, swept, made, loaded, output, destructive)
     from strata.app.measure import workload_from_words
     from strata.app.scale import by_nodes, measure_scale
     from strata.app.scale_plan import ask_of, axis_of
@@ -186,6 +222,51 @@ def _tasks(where: str | None, swept: Swept, made: PointsMade, output: Output) ->
         result = measure_tasks(ask, tasks, emit, maker=by)
     publish(result, output)
     return Exit.FINE
+
+
+def _under_load(
+    where: str, words: WorkloadWords, placed: Filed, swept: Swept, made: PointsMade, loaded: UnderLoad, output: Output,
+    destructive: str | None,
+) -> int:  # fmt: skip
+    from strata.app.measure import workload_from_words
+    from strata.app.scale_elastic import LoadWords, measure_elastic
+    from strata.app.scale_plan import ask_of, axis_of
+    from strata.app.scale_points import Maker
+    from strata.app.where import understood
+
+    # What no workload can be is refused before anything runs.
+    workload_from_words(**{name: value for name, value in words.given.items() if name != "rw" or value})
+    axis = axis_of(swept.over)
+    own = lab_door.resizing(where, axis.value) if axis.commanded and made.make is None else None
+    by, most = (Maker(axis, own.as_is, own.now), own.most) if own is not None else _maker(axis, where, made)
+    points = swept.points or (None if by is None else str(by.now + 1))
+    ask = ask_of(
+        swept.over, points, swept.budget, None, None, open_loop=False, what_if=(), size=None, there=most,
+        make="" if by is None else by.command,
+    )  # fmt: skip
+    spare = None if own is None or loaded.verify is not None else own.spare
+    load = LoadWords(
+        words=words.line + (() if placed.size is None else ("--size", placed.size)), layer=loaded.layer,
+        verify=loaded.verify or spare, spread=loaded.spread or (None if own is None else own.spread),
+        # What the lab made is its own.
+        destructive=tuple(d for d in (destructive, spare) if d is not None),
+    )  # fmt: skip
+    with common.display(output.progress) as emit:
+        result = measure_elastic(understood(where), ask, load, emit, maker=by)
+    from strata.report.elastic_text import elastic_text
+
+    common.show(result, elastic_text, output.json)
+    return _exit(result)
+
+
+def _exit(result: ElasticRun) -> int:
+    from strata.model.verify import Integrity
+
+    verdict = Integrity.SOUND if result.verified is None else result.verified.verdict
+    if verdict is Integrity.FAULTS:
+        return Exit.GATE
+    told = verdict is Integrity.SOUND and not any(one.refused for one in result.changes)
+    return Exit.FINE if told else Exit.INCONCLUSIVE
 
 
 def _maker(axis: Axis, where: str, made: PointsMade) -> tuple[Maker | None, int | None]:

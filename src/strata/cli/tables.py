@@ -171,7 +171,7 @@ SURVEY = Usages({
     (SURVEYED,): _names("where json verbose write"), (COMPARED,): _names("where compare json markdown nodes"),
 })  # fmt: skip
 
-SWEEP, TABLE, TASKS = "a sweep", "--table", "--task"
+SWEEP, TABLE, TASKS, UNDER_LOAD = "a sweep", "--table", "--task", "--under-load"
 _ASKED = SHOWN | _names("what_if worth")
 
 SCALE = Usages({
@@ -180,13 +180,15 @@ SCALE = Usages({
     (TABLE,): (_ASKED | _names("table column")) - {"store", "progress"},
     (LIKE,): (SHOWN | _names("what_if run")) - {"progress"},
     (TASKS,): (SHOWN | _names("where over points budget until make now task")) - {"store", "csv", "jsonl"},
+    (UNDER_LOAD,): WORKLOAD | _names("where over points budget make now under_load layer verify spread")
+    | _names("destructive size json progress"),
     (RESUME,): SHOWN | _names("where resume destructive nodes make now"),
 }, needs={"now": ("make",)})  # fmt: skip
 
 
-def way_of(*, table: bool, run: bool, resume: bool, task: bool) -> str:
+def way_of(*, table: bool, run: bool, resume: bool, task: bool, under_load: bool) -> str:
     """Which way of ``strata scale`` was typed."""
-    ways = ((table, TABLE), (run, LIKE), (resume, RESUME), (task, TASKS))
+    ways = ((table, TABLE), (run, LIKE), (resume, RESUME), (task, TASKS), (under_load, UNDER_LOAD))
     return next((way for typed, way in ways if typed), SWEEP)
 
 

@@ -131,7 +131,8 @@ class NodesEngine:
         def heard(_: str, message: dict[str, Any]) -> None:
             nonlocal asked
             for one in message["intervals"]:
-                collector.add(one["client"], Interval.model_validate(one["interval"]), one["p99_ns"])
+                interval = Interval.model_validate(one["interval"])
+                collector.add(one["client"], interval, one["p99_ns"], one.get("node_p99_ns"))
             for row in collector.rows():
                 if on_interval is not None:
                     on_interval(row)

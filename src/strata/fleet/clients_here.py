@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,6 +19,8 @@ WHOLE = ("runtime", "bytes", "ios")
 """Why a run ended that is kept: all others were cut short."""
 TOLD_AT_ONCE = 16
 """Intervals in one message, which may have 16 KiB."""
+ROWS_MOST = 16
+"""Intervals of a node that wait for the slowest of its clients: of one that is further behind the node has no p99."""
 
 
 class _Stopped:
@@ -29,23 +31,48 @@ class _Stopped:
 
 
 class Telling:
-    """Intervals of all clients of a node, as one message every ``every_s``, or once `TOLD_AT_ONCE` wait."""
+    """Intervals of all clients of a node, as one message every ``every_s``, or once `TOLD_AT_ONCE` wait.
 
-    def __init__(self, send: Callable[[dict[str, Any]], bool], every_s: float) -> None:
+    The last of the ``clients`` to be through with an interval brings the p99 of the node: that of the sum of all their
+    histograms. It is worked out here, by the threads that look at the loads.
+    """
+
+    def __init__(self, send: Callable[[dict[str, Any]], bool], every_s: float, clients: Collection[int]) -> None:
         self._send, self._every_s = send, every_s
         self._waiting: list[dict[str, Any]] = []
         self._lock, self._told_s = threading.Lock(), time.monotonic()
+        self._through = dict.fromkeys(clients, 0)
+        self._rows: dict[int, list[str | None]] = {}
 
     def add(self, client: int, told: dict[str, Any]) -> None:
         """One more, without its histograms, which are in the result: messages are small."""
         sides = [side for name in ("read", "write", "sync") if (side := told.get(name)) is not None]
         times = histogram.merge(side["service_time"] for side in sides[:2])
-        p99 = histogram.quantiles(times, [0.99])[0] if times else None
         for side in sides:
             side["service_time"] = None
+        one = {"client": client, "interval": told, "p99_ns": _p99(times)}
+        if (row := self._row(client, times)) is not None:
+            one["node_p99_ns"] = one["p99_ns"] if len(row) == 1 else _p99(histogram.merge(row))
         with self._lock:
-            self._waiting.append({"client": client, "interval": told, "p99_ns": p99})
+            self._waiting.append(one)
         self.look()
+
+    def end(self, client: int) -> None:
+        """Nothing more comes of it: the others do not wait for it."""
+        with self._lock:
+            self._through.pop(client, None)
+
+    def _row(self, client: int, times: str | None) -> list[str | None] | None:
+        """The histograms of all clients of the interval that this one ends, where it is the last to do so."""
+        with self._lock:
+            number = self._through[client]
+            self._through[client] += 1
+            self._rows.setdefault(number, []).append(times)
+            if any(through <= number for through in self._through.values()):
+                if len(self._rows) > ROWS_MOST:
+                    del self._rows[min(self._rows)]
+                return None
+            return self._rows.pop(number, None)
 
     def look(self, *, last: bool = False) -> None:
         """Sends what is due."""
@@ -55,6 +82,10 @@ class Telling:
                 self._send({"intervals": self._waiting[:TOLD_AT_ONCE]})
                 del self._waiting[:TOLD_AT_ONCE]
                 self._told_s = time.monotonic()
+
+
+def _p99(times: str | None) -> int | None:
+    return histogram.quantiles(times, [0.99])[0] if times else None
 
 
 def ready_here(kept_as: str | None, stored: Sequence[str]) -> dict[str, Any] | None:
@@ -84,7 +115,8 @@ def measure_here(told: Mapping[str, Any]) -> dict[str, Any]:
     after, and why they are not known.
     """
     state, run = here(), str(told["run"])
-    telling = Telling(state.tell, float(told["tell_every_s"]))
+    several = told["clients"]
+    telling = Telling(state.tell, float(told["tell_every_s"]), [int(words["client"]) for words in several])
 
     def ended() -> bool:
         return run in _Stopped.runs or state.cancelled() or not state.scheduler_alive()
@@ -100,12 +132,13 @@ def measure_here(told: Mapping[str, Any]) -> dict[str, Any]:
             return {**of, "result": measure_client(words, lambda now: telling.add(number, now), alive, ended)}
         except StrataError as e:
             return {**of, "why": "; ".join(filter(None, (e.headline, e.hint)))}
+        finally:
+            telling.end(number)
 
     if told["kept_as"] is not None:
         # Of clients that had measured when others were lost: it is measured anew, by all of them.
         results.forget(state.folder, [str(told["kept_as"])])
     try:
-        several = told["clients"]
         before, unknown = pages.seen(several)
         with ThreadPoolExecutor(len(several), "strata-client") as pool:
             done = list(pool.map(one, several))

@@ -50,14 +50,15 @@ class NodeNow(Value):
 
 
 class ClientNow(Value):
-    """One of several clients in the last interval. ``late``: so many intervals are missing of it; ``lost``: why it is
-    given up."""
+    """One of several clients in the last interval. ``node_p99_ns``: that of all clients of its node together, where it
+    is known. ``late``: so many intervals are missing of it; ``lost``: why it is given up."""
 
     client: int
     node: str
     iops: float = 0.0
     bytes_per_second: float = 0.0
     p99_ns: int | None = None
+    node_p99_ns: int | None = None
     late: int = 0
     lost: str | None = None
 

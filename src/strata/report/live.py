@@ -180,9 +180,14 @@ def _of_node(own: Sequence[ClientNow]) -> list[str]:
             f"{units.count(sum(c.iops for c in running))} IOPS",
             units.rate(sum(c.bytes_per_second for c in running)),
         ]
-    # Histograms do not travel while it runs, so that of all clients of the node is not known.
+    whole = next((c.node_p99_ns for c in running if c.node_p99_ns is not None), None)
     times = [c.p99_ns for c in running if c.p99_ns is not None]
-    return [*parts, *([f"worst p99 {units.duration(max(times))}"] if times else []), f"{len(own)} clients"]
+    if whole is not None:
+        parts.append(f"p99 {units.duration(whole)}")
+    elif times:
+        # Histograms do not travel while it runs, and not all clients of the node are through with the interval.
+        parts.append(f"worst p99 {units.duration(max(times))}")
+    return [*parts, f"{len(own)} clients"]
 
 
 def _client(c: ClientNow) -> list[str]:

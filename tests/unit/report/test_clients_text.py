@@ -89,6 +89,9 @@ def test_several_clients_of_several_nodes_are_one_line_a_node() -> None:
     told = [line.replace("\u202f", " ") for line in client_lines(now, 120)]
     assert [line.split()[0] for line in told] == ["n0", "n1"]
     assert "300 IOPS" in told[0] and "worst p99 4.00 µs" in told[0] and "3 clients" in told[0]
+    known = [one.model_copy(update={"node_p99_ns": 2500}) for one in now]
+    told = [line.replace("\u202f", " ") for line in client_lines(known, 120)]
+    assert all("· p99 2.50 µs" in line and "worst" not in line for line in told), "of all its clients, where it is told"
     now[1] = now[1].model_copy(update={"late": 3})
     now[3] = now[3].model_copy(update={"lost": "it died"})
     told = client_lines(now, 120)

@@ -24,13 +24,18 @@ class ClientCollector:
         self.lost: dict[int, str] = {}
         self._done: set[int] = set()
         self._p99: dict[int, int | None] = {}
+        self._of_node: dict[tuple[str, int], int] = {}
+        """The p99 of a node, by the number of the row."""
         self._given = self._longest = 0
         self._missing = len(nodes)
         """Clients that run and have not delivered the row that is due."""
 
-    def add(self, client: int, interval: Interval, p99_ns: int | None = None) -> None:
-        """One more of this client; ``p99_ns`` where its histograms do not come with it."""
+    def add(self, client: int, interval: Interval, p99_ns: int | None = None, node_p99_ns: int | None = None) -> None:
+        """One more of this client; ``p99_ns`` where its histograms do not come with it, and that of all clients of its
+        node where it was the last of them to be through with the interval."""
         own = self.heard[client]
+        if node_p99_ns is not None:
+            self._of_node[self._nodes[client], len(own)] = node_p99_ns
         own.append(interval)
         self._longest = max(self._longest, len(own))
         if len(own) == self._given + 1 and self._runs(client):
@@ -52,6 +57,7 @@ class ClientCollector:
         while self._due():
             row = {c: own[self._given] for c, own in self.heard.items() if len(own) > self._given}
             found.append(self._sum(row))
+            self._of_node = {at: ns for at, ns in self._of_node.items() if at[1] > self._given}
             self._given += 1
             self._missing = sum(len(own) <= self._given and self._runs(c) for c, own in self.heard.items())
         return found
@@ -87,6 +93,7 @@ class ClientCollector:
             iops=(done.read.ops + done.write.ops) / seconds,
             bytes_per_second=(done.read.bytes + done.write.bytes) / seconds,
             p99_ns=histogram.quantiles(times, [0.99])[0] if times else self._p99.get(client),
+            node_p99_ns=self._of_node.get((node, self._given)),
             lost=lost,
         )
 

@@ -8,6 +8,7 @@ There is no virtual machine: the machine's side of a controller is the NBD clien
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from strata import units
@@ -152,23 +153,27 @@ def _make_storage_nodes(lab: Lab, many: int) -> None:
     model = _volume(lab)[1]["model"]
     _model(lab, FAST)
     try:
-        while _storage_nodes(lab) != many:
-            (grow if _storage_nodes(lab) < many else shrink)(lab)
-            _model(lab, FAST)
+        _join_or_leave(lab, many, lambda: _model(lab, FAST))
     finally:
         _model(lab, model)
+
+
+def _join_or_leave(lab: Lab, many: int, each: Callable[[], None] = lambda: None) -> None:
+    """``each``: what follows every one of them."""
+    while _storage_nodes(lab) != many:
+        (grow if _storage_nodes(lab) < many else shrink)(lab)
+        each()
+
+
+def _spare(lab: Lab) -> str | None:
+    """The second disk: the first one is that of the stack file."""
+    fact = lab.last_fact("disks")
+    return fact["uris"][1] if fact is not None and len(fact["uris"]) > 1 else None
 
 
 def _model(lab: Lab, words: str) -> None:
     for fact in lab.facts("disk"):
         disks.control(lab, fact["name"]).set(words)
-
-
-SIZES = {
-    "queues": Sized(_queues, lambda _: MOST_QUEUES, _make_queues),
-    "controllers": Sized(_controllers, _disks, _make_controllers),
-    "storage-nodes": Sized(_storage_nodes, lambda _: MOST_NODES, _make_storage_nodes),
-}
 
 
 def shrink(lab: Lab) -> str:
@@ -191,6 +196,15 @@ def spread(lab: Lab) -> dict[str, int]:
     volume, _ = _volume(lab)
     held = volume.spread()
     return {f"s{i + 1}": held.get(device, 0) for i, device in enumerate(volume.devices)}
+
+
+SIZES = {
+    "queues": Sized(_queues, lambda _: MOST_QUEUES, _make_queues),
+    "controllers": Sized(_controllers, _disks, _make_controllers),
+    "storage-nodes": Sized(
+        _storage_nodes, lambda _: MOST_NODES, _make_storage_nodes, as_is=_join_or_leave, spread=spread, spare=_spare
+    ),
+}
 
 
 def _volume(lab: Lab) -> tuple[btrfs_pair.BtrfsVolume, Line]:
