@@ -10,17 +10,27 @@ import random
 import pytest
 
 from strata.diagnose.watch.verdict import Judged, judge
-from strata.model.counters import cgroup, cpu, net, qdisc, servers, tcp
+from strata.model.counters import cgroup, net, qdisc, servers, tcp
 from strata.model.counters.readings import stored_name
 from strata.model.finding import Cause, VerdictKind
 from strata.model.watch import APPLICATION, Observed, Sharer
-from tests.unit.diagnose.watched import APP, SPEC, arrival, disk, issuer, observed, queue
+from tests.unit.diagnose.watched import (
+    APP,
+    CARD,
+    ON,
+    SHARE,
+    SPEC,
+    TO,
+    arrival,
+    disk,
+    issuer,
+    observed,
+    queue,
+    said,
+    wire,
+)
 
 FULL = {"in_flight": 15.9, "busy": 1.0}
-
-
-def said(found: Judged) -> tuple[VerdictKind, str | None, Cause]:
-    return found.verdict.kind, found.verdict.layer, found.verdict.cause
 
 
 def full(servers_: int, service_us: float, expect: str = SPEC, **more: float) -> Observed:
@@ -294,41 +304,6 @@ def test_slow_phases_that_stand_still_now_and_then_are_slow_phases() -> None:
 def test_too_short_a_time_decides_nothing() -> None:
     found = judge(full(4, 9600).model_copy(update={"seconds": 1.0}))
     assert found.verdict.kind is VerdictKind.INCONCLUSIVE
-
-
-SHARE = """
-[stack]
-name = "s"
-
-[[node]]
-name = "n2"
-
-[[layer]]
-name = "disk"
-endpoint = "block:/dev/sda"
-{expect}
-
-[[layer]]
-name = "share"
-node = "n2"
-endpoint = "nbd://10.0.0.1:10809/x"
-on = ["disk"]
-"""
-ON = {"node": "n2"}
-TO = {"peer": "10.0.0.1", "end": "client", "connection": "1", **ON}
-CARD = {"interface": "eth0", **ON}
-
-
-def wire(rtt_s: float = 0.0002, **more: float) -> dict[str, float]:
-    """Counters of the client's node and its connection."""
-    found = {
-        stored_name(tcp.RTT.name, TO): rtt_s * 1.1, stored_name(tcp.MIN_RTT.name, TO): rtt_s,
-        stored_name(tcp.SEGMENTS.name, {"direction": "out", **ON}): 3000.0, stored_name(tcp.RESENT.name, ON): 0.0,
-        stored_name(net.BYTES.name, {**CARD, "direction": "rx"}): 3.3e6,
-        stored_name(net.BYTES.name, {**CARD, "direction": "tx"}): 1e5,
-    }  # fmt: skip
-    found |= {stored_name(cpu.SECONDS.name, {"cpu": "all", "mode": m}): v for m, v in (("user", 0.4), ("idle", 1.6))}
-    return found | more
 
 
 def over(counters: dict[str, float], iops: float, in_flight: float, busy: float) -> Judged:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Mapping, Sequence
 
-from strata.model.counters import blockdev
+from strata.diagnose.watch.verdict import Judged
+from strata.model.counters import blockdev, cpu, net, tcp
 from strata.model.counters.readings import stored_name
+from strata.model.finding import Cause, VerdictKind
 from strata.model.stack import Stack
 from strata.model.trace import OrderSummary, TraceSummary
 from strata.model.watch import Arrival, Issuer, LayerDevices, Observed, Ran, Requests, Sharer, ThreadTime
@@ -28,6 +30,28 @@ endpoint = "file:/mnt/a.dat"
 on = ["disk"]
 """
 SPEC = 'expect.iops = 1644\nexpect.latency = "2.43ms"\nexpect.bandwidth = "179MB/s"'
+
+SHARE = """
+[stack]
+name = "s"
+
+[[node]]
+name = "n2"
+
+[[layer]]
+name = "disk"
+endpoint = "block:/dev/sda"
+{expect}
+
+[[layer]]
+name = "share"
+node = "n2"
+endpoint = "nbd://10.0.0.1:10809/x"
+on = ["disk"]
+"""
+ON = {"node": "n2"}
+TO = {"peer": "10.0.0.1", "end": "client", "connection": "1", **ON}
+CARD = {"interface": "eth0", **ON}
 
 
 def queue(
@@ -117,3 +141,19 @@ def observed(
         issuers=(issuer(),) if issuers is None else tuple(issuers), arrivals=tuple(arrivals),
         ran=Ran(command=("app",), seconds=seconds, status=0),
     )  # fmt: skip
+
+
+def wire(rtt_s: float = 0.0002, **more: float) -> dict[str, float]:
+    """Counters of the client's node and its connection."""
+    found = {
+        stored_name(tcp.RTT.name, TO): rtt_s * 1.1, stored_name(tcp.MIN_RTT.name, TO): rtt_s,
+        stored_name(tcp.SEGMENTS.name, {"direction": "out", **ON}): 3000.0, stored_name(tcp.RESENT.name, ON): 0.0,
+        stored_name(net.BYTES.name, {**CARD, "direction": "rx"}): 3.3e6,
+        stored_name(net.BYTES.name, {**CARD, "direction": "tx"}): 1e5,
+    }  # fmt: skip
+    found |= {stored_name(cpu.SECONDS.name, {"cpu": "all", "mode": m}): v for m, v in (("user", 0.4), ("idle", 1.6))}
+    return found | more
+
+
+def said(found: Judged) -> tuple[VerdictKind, str | None, Cause]:
+    return found.verdict.kind, found.verdict.layer, found.verdict.cause

@@ -27,6 +27,8 @@ SAME = 0.08
 SLOWER = 1.25
 CLOSER = 0.8
 """Completions closer together than this share of one request's time are paced by something else than one server."""
+CREDIT = 2
+"""Requests that came together to an idle device and took as long as the first: more than one server."""
 LARGE = 64 << 10
 """Blocks from which on a limit of one rate is more often one on bytes."""
 FASTER = "A faster device, or fewer and larger requests; nothing above it limits."
@@ -232,9 +234,10 @@ def _cap(
     gap = pace.service_ns
     closer = health is not None and gap < CLOSER * health
     first = alone is not None and alone < CLOSER * gap
-    if not closer and not first and pace.per_byte is None:
-        return None
-    if not closer and not first and pace.per_byte is False:
+    # Who serves one at a time does so of those that come together to an idle device, too; a limit has credit then.
+    credit = view.burst is not None and view.burst.together >= CREDIT
+    shown = closer or first or credit
+    if not shown and not pace.per_byte:
         return None
     of_bytes = pace.per_byte if pace.per_byte is not None else view.size >= LARGE
     cause = Cause.BANDWIDTH_CAP if of_bytes else Cause.IOPS_CAP
@@ -244,13 +247,15 @@ def _cap(
     other = Cause.IOPS_CAP if of_bytes else Cause.BANDWIDTH_CAP
     return Claim(
         cause,
-        0.85 if told and (closer or first) else 0.72,
+        0.85 if told and shown else 0.72,
         share,
         f"{name} is held at {limit}",
         f"Completions follow each other at an even {units.duration(gap)}, "
         + (
             f"while one request alone takes {units.duration(health or alone or 0)}"
             if closer or first
+            else f"although {view.burst.together} that came together to the idle device were served at once"
+            if credit and view.burst is not None
             else "in proportion to their size"
         )
         + ": a limit on the rate holds them, not the time that each of them takes.",
