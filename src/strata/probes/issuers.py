@@ -2,7 +2,8 @@
 
 Reads    /proc/PID/io, stat, cgroup and schedstat of every process at the beginning, at the end and in between; of the
          few that move data, state and wait channel of their threads; who serves the command (`serving`). Costs    a
-         look at all processes 25 µs each, at most `Paced`'s share of the time; a look at threads 20 µs each. Needs
+         look at all processes 25 µs each, at most `Paced`'s share of the time; a look at threads 20 µs each, of
+         who goes on without an end at most `THREADS_SHARE` of a CPU. Needs
          root for the processes of other users, and for wait channels. Blind to I/O of a process that began and ended
          between two looks, and of one that ended after the last of them (both are its parent's, once that has waited
          for it); whose pages the kernel writes later (they count where they were dirtied); requests that a server
@@ -27,8 +28,8 @@ from strata.probes.serving import Serving
 THREADS_MOST = 24
 LOOK_S = 0.05
 _ALL_S, FAMILY_S = 1.0, 0.2
-SHARE = 0.003
-"""Of the time that may go into looks at all processes."""
+SHARE, THREADS_SHARE = 0.003, 0.005
+"""Of the time that may go into looks at all processes, and of a CPU into looks at threads that go on without an end."""
 _LEAST_BYTES = 4096
 _FLAGS, _KTHREAD = 6, 0x00200000
 _STORAGE = ("read_events", "io_cqring_wait", "io_schedule", "iomap_dio", "blkdev_direct", "wait_on_page", "folio_wait",
@@ -99,9 +100,17 @@ class _Periods:
 class Issuers:
     """One recording; looks in a thread of its own between `start` and `stop`. ``root``: the command, once it runs."""
 
-    def __init__(self, sys: Sys | None = None, look_s: float = LOOK_S, all_s: float = _ALL_S) -> None:
+    def __init__(
+        self,
+        sys: Sys | None = None,
+        look_s: float = LOOK_S,
+        all_s: float = _ALL_S,
+        threads_share: float | None = None,
+    ) -> None:
         self._sys = sys or Sys()
         self._look_s, self._all_s = look_s, all_s
+        # Who looks more rarely than one watching does goes on without an end.
+        self._threads_share = threads_share or (1.0 if look_s <= LOOK_S else THREADS_SHARE)
         self._looking = threading.Lock()
         self._seen: dict[int, _Seen] = {}
         self._stop = threading.Event()
@@ -113,6 +122,8 @@ class Issuers:
         self._groups: dict[int, str] = {}
         self._family: set[int] = set()
         self._serving: Serving | None = None
+        self._turn = 0
+        """Which of those behind the first one is looked at next, where not all were."""
 
     def start(self) -> Issuers:
         """The first look."""
@@ -289,11 +300,18 @@ class Issuers:
             (pid for pid, one in self._seen.items() if self._followed(pid) and not one.gone),
             key=lambda pid: (pid not in self._family, -self._seen[pid].at_work),
         )
-        room = THREADS_MOST
-        for pid in chosen[: 2 * ISSUERS_MOST]:
+        first, rest = chosen[:1], chosen[1 : 2 * ISSUERS_MOST]
+        at = self._turn % len(rest) if rest else 0
+        room, until = THREADS_MOST, time.thread_time() + self._threads_share * self._look_s
+        for done, pid in enumerate((*first, *rest[at:], *rest[:at])):
             room -= self._look_at_process(pid, room)
             if room <= 0:
                 return
+            if done and time.thread_time() > until:
+                # The others have their turn at the next looks.
+                self._turn += done
+                return
+        self._turn = 0
 
     def _look_at_process(self, pid: int, room: int) -> int:
         one, home = self._seen[pid], f"/proc/{pid}/task"
