@@ -126,8 +126,8 @@ def test_a_device_whose_requests_wait_there_limits_itself() -> None:
 @pytest.mark.parametrize(
     ("depths", "in_flight"),
     [
-        # Once there was one more.
-        ([((1, 100), (2, 100), (3, 500), (4, 1)), ((1, 100), (2, 100), (3, 500))], 2.9),
+        # Now and then there were more.
+        ([((1, 100), (2, 100), (3, 500), (4, 20)), ((1, 100), (2, 100), (3, 500))], 2.9),
         # As many as that are there now and then, or at the beginning alone.
         ([((1, 400), (2, 200), (3, 20))] * 2, 1.4),
         ([((1, 100), (2, 100), (3, 500))] * 2, 1.4),
@@ -141,6 +141,19 @@ def test_depths_that_vary_are_no_limit(depths: list[tuple[tuple[int, int], ...]]
     counted = {name: (value,) * 20 for name, value in disk(1200, in_flight, 0.95).items()}
     less = seen.model_copy(update={"arrivals": traced, "rates": {**seen.rates, **counted}})
     assert ("share", Cause.LIMITED_QUEUE) not in {(f.layer, f.cause) for f in judge(less).findings}
+
+
+def test_a_journals_own_request_beside_those_of_the_server_is_none_of_its_threads() -> None:
+    seen = few(1)
+    stray = ((1, 212), (2, 1))
+    traced = tuple(a.model_copy(update={"depths": stray}) for a in seen.arrivals)
+    assert said(judge(seen.model_copy(update={"arrivals": traced})))[1:] == ("share", Cause.LIMITED_QUEUE)
+
+
+def test_one_thread_before_a_device_that_is_a_little_slow_is_the_larger_part() -> None:
+    found = judge(few(1, service_us=3600))
+    assert said(found)[1:] == ("share", Cause.LIMITED_QUEUE)
+    assert found.verdict.confidence < SURE
 
 
 def test_what_is_on_the_wire_does_not_wait_in_front_of_the_server() -> None:

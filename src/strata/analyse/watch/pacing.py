@@ -36,10 +36,7 @@ PARTS, RESTS = 0.4, 0.1
 """Of the completions, with another request behind them, and of the time, without any: where parts of requests are
 served one after the other."""
 WAITS = 0.8
-"""Of the completions: so many had requests waiting behind them, else there is no pace to see over all."""
-DEEP, RUN = 4, 30
-"""Requests that a completion leaves behind, and completions in a row that do: there a pace is looked for, where the
-load leaves the device empty in between (a database's checkpoints)."""
+"""Of the completions: so many had requests waiting behind them, else there is no pace to see."""
 
 
 @dataclass(frozen=True)
@@ -74,74 +71,37 @@ def pace(requests: Requests) -> Pace | None:
     # The last ones are left by those that were not traced to their end.
     inside = ends <= issued[-1] if issued.size else np.zeros(0, dtype=np.bool_)
     ends, sizes = ends[inside], sizes[inside]
-    if ends.size < FEW:
+    if ends.size < FEW or not _waited(issued, done, ends):
         return None
-    if not _waited(issued, done, ends):
-        return _of_runs(*_deep_runs(issued, ends, sizes))
     if ends.size < FEWEST:
         low, middle, high = np.percentile(np.diff(ends), (25, 50, 75))
         spread = float((high - low) / middle) if middle > 0 else np.inf
         plain = None if _diverse(sizes) else Pace(1, float(middle) * 1e3, spread, None, int(ends.size))
         return plain if spread <= REGULAR / 2 else None
-    return _of_runs([ends], [sizes])
-
-
-_Runs = Sequence[NDArray[np.float64]]
-
-
-def _deep_runs(
-    issued: NDArray[np.float64], ends: NDArray[np.float64], sizes: NDArray[np.float64]
-) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
-    """Of a load that leaves the device empty now and then: the completions in a row (when, and of how many bytes) that
-    left several requests behind. None where these are too few.
-    """
-    deep = (_behind(issued, ends) >= DEEP).astype(np.int8)
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], deep, [0]))))
-    found = [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a >= RUN]
-    if sum(b - a for a, b in found) < FEWEST:
-        return [], []
-    return [ends[a:b] for a, b in found], [sizes[a:b] for a, b in found]
-
-
-def _behind(issued: NDArray[np.float64], ends: NDArray[np.float64]) -> NDArray[np.int64]:
-    """How many requests each completion leaves."""
-    return np.searchsorted(issued, ends, side="left") - np.arange(1, ends.size + 1)
-
-
-def _of_runs(ends: _Runs, sizes: _Runs) -> Pace | None:
-    if not ends:
-        return None
     if (by_bytes := _by_bytes(ends, sizes)) is not None:
         return by_bytes
     best = _lag(ends) or _schedule(ends)
     if best is None:
         return None
     lag, middle, spread = best
-    diverse = _diverse(np.concatenate(sizes))
-    return Pace(lag, middle * 1e3, spread, False if diverse else None, sum(run.size for run in ends))
-
-
-def _apart(ends: _Runs, lag: int) -> NDArray[np.float64]:
-    """The times between a completion and that so many later, of the same run."""
-    return np.concatenate([run[lag:] - run[:-lag] for run in ends])
+    return Pace(lag, middle * 1e3, spread, False if _diverse(sizes) else None, int(ends.size))
 
 
 def _waited(issued: NDArray[np.float64], done: NDArray[np.float64], ends: NDArray[np.float64]) -> bool:
     """Whether more than one was under way nearly all the time; or one at least, and often more (parts of one request,
     which come when the one before is done).
     """
-    in_flight = _behind(issued, ends)
+    in_flight = np.searchsorted(issued, ends, side="left") - np.arange(1, ends.size + 1)
     if float(np.mean(in_flight >= 1)) >= WAITS:
         return True
     idle = np.maximum(0.0, issued[1:] - np.maximum.accumulate(done)[:-1])
     return bool(np.mean(in_flight >= 1) >= PARTS and idle.sum() <= RESTS * (ends[-1] - issued[0]))
 
 
-def _lag(ends: _Runs) -> tuple[int, float, float] | None:
+def _lag(ends: NDArray[np.float64]) -> tuple[int, float, float] | None:
     found: dict[int, tuple[float, float, float]] = {}
-    longest = min(LAGS, sum(run.size for run in ends) // 8, min(run.size for run in ends) // 2)
-    for lag in range(1, longest + 1):
-        lowest, low, middle, high, highest = np.percentile(_apart(ends, lag), (10, 25, 50, 75, 90))
+    for lag in range(1, min(LAGS, ends.size // 8) + 1):
+        lowest, low, middle, high, highest = np.percentile(ends[lag:] - ends[:-lag], (10, 25, 50, 75, 90))
         if middle > 0:
             found[lag] = float(middle), float((high - low) / middle), float((highest - lowest) / middle)
     for lag, (middle, spread, wide) in found.items():
@@ -158,14 +118,14 @@ def _lag(ends: _Runs) -> tuple[int, float, float] | None:
     return None
 
 
-def _schedule(ends: _Runs) -> tuple[int, float, float] | None:
+def _schedule(ends: NDArray[np.float64]) -> tuple[int, float, float] | None:
     """A limit on the rate lets requests through by a clock, however late single ones are told: then the times at all
     lags vary by as much as one, and at long lags by next to nothing of themselves. Times that are independent add up,
     and servers vary less at their own lag.
     """
-    if min(run.size for run in ends) < 4 * SCHEDULED:
+    if ends.size < 4 * SCHEDULED:
         return None
-    parts = [np.percentile(_apart(ends, lag), (25, 50, 75)) for lag in range(1, SCHEDULED + 1)]
+    parts = [np.percentile(ends[lag:] - ends[:-lag], (25, 50, 75)) for lag in range(1, SCHEDULED + 1)]
     vary = [float(high - low) for low, _, high in parts]
     gap, last = float(parts[0][1]), float(parts[-1][1])
     if gap <= 0 or vary[0] > LATE * gap or max(vary) > ALIKE * max(min(vary), 1e-9):
@@ -180,19 +140,18 @@ def _diverse(sizes: NDArray[np.float64]) -> bool:
     return float(np.mean(other)) >= OTHERS
 
 
-def _by_bytes(ends: _Runs, sizes: _Runs) -> Pace | None:
+def _by_bytes(ends: NDArray[np.float64], sizes: NDArray[np.float64]) -> Pace | None:
     """Whether the time before a completion, or after it, is in proportion to its bytes."""
-    if not _diverse(np.concatenate(sizes)):
+    if not _diverse(sizes):
         return None
-    between = _apart(ends, 1)
+    between = np.diff(ends)
     plain = np.percentile(between, (25, 50, 75))
     without = (plain[2] - plain[0]) / max(plain[1], 1e-9)
-    for mine in (np.concatenate([s[1:] for s in sizes]), np.concatenate([s[:-1] for s in sizes])):
+    for mine in (sizes[1:], sizes[:-1]):
         low, middle, high = np.percentile(between / mine, (25, 50, 75))
         spread = (high - low) / middle if middle > 0 else np.inf
         if spread <= 2 * REGULAR and without >= 2 * spread:
-            count = sum(run.size for run in ends)
-            return Pace(1, float(middle * mine.mean()) * 1e3, float(spread), True, count)
+            return Pace(1, float(middle * mine.mean()) * 1e3, float(spread), True, int(ends.size))
     return None
 
 

@@ -23,8 +23,9 @@ LOAD = 0.05
 """Of the requests at the device, from which on who issues them belongs to the load."""
 OWN = 0.01
 """Of the requests at the device: a command that has fewer may issue none itself."""
-PINNED, FEWEST_DEPTHS = 0.8, 50
-"""Of what is never exceeded, that is there on average; requests of which a depth is told."""
+PINNED, EXCEEDED, FEWEST_DEPTHS = 0.8, 0.01, 50
+"""Of what is hardly ever exceeded, that is there on average; of the requests that exceed it (a journal's, of others);
+requests of which a depth is told."""
 SMALL_BYTES = 8 << 10
 """The random reads that a specification speaks of."""
 
@@ -213,19 +214,19 @@ class LoadView:
 
     @cached_property
     def most_together(self) -> int | None:
-        """Requests at the device that are never exceeded, where as many are there most of the time: whoever issues them
-        has no more at once.
+        """Requests at the device that are hardly ever exceeded, where as many are there most of the time: whoever
+        issues them has no more at once.
         """
         depths = [a.depths for a in self.arrivals if a.depths]
-        tops = {max(depth for depth, _ in one) for one in depths}
+        tops = {_hardly_exceeded(one) for one in depths}
         if len(tops) != 1 or self.in_flight is None:
             return None
         most = tops.pop()
         total = sum(n for one in depths for _, n in one)
-        there = sum(n for one in depths for depth, n in one if depth == most)
+        there = sum(n for one in depths for depth, n in one if depth >= most)
         # At their issue: those that are issued together find each depth once.
         alike = total >= FEWEST_DEPTHS and there * most >= PINNED * total
-        return most if alike and PINNED * most <= self.in_flight <= most + 0.1 else None
+        return most if alike and PINNED * most <= self.in_flight <= most + EXCEEDED * most + 0.1 else None
 
     @cached_property
     def burst(self) -> Burst | None:
@@ -403,3 +404,13 @@ class LoadView:
 
 def _moved(one: Issuer) -> float:
     return one.read_bytes + one.write_bytes
+
+
+def _hardly_exceeded(depths: tuple[tuple[int, int], ...]) -> int:
+    """The least depth that all requests but a few found at the most."""
+    left = EXCEEDED * sum(n for _, n in depths)
+    for depth, n in sorted(depths, reverse=True):
+        left -= n
+        if left < 0:
+            return depth
+    return 0

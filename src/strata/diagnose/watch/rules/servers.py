@@ -132,7 +132,8 @@ def _few_at_once(view: LoadView) -> Iterator[Claim | Not]:
     if in_front < max(IN_FRONT, PART * asked):
         yield Not(
             Cause.LIMITED_QUEUE,
-            f"{units.significant(at_device, 2)} of {units.significant(asked, 2)} outstanding requests are at the device",
+            f"{units.significant(at_device, 2)} of {units.significant(asked, 2)} outstanding requests are at "
+            "the device",
         )
         return
     room = _room(view, most)
@@ -145,7 +146,7 @@ def _few_at_once(view: LoadView) -> Iterator[Claim | Not]:
         0.82 if room else 0.62,
         in_front / asked,
         f"the server has {many} at once at {view.device_name}, of {units.significant(asked, 2)}{by}",
-        f"{view.device_name} never has more than {many}, and nearly always as many. "
+        f"{view.device_name} hardly ever has more than {many}, and nearly always as many. "
         f"{units.significant(asked, 2)} are outstanding: {units.significant(in_front, 2)} of them wait in front of "
         "the server, which serves no more at once.",
         "Give the server more threads, or the client more connections (threads=, nconnect, multichannel); a faster "
@@ -159,12 +160,17 @@ def _few_at_once(view: LoadView) -> Iterator[Claim | Not]:
 
 
 def _room(view: LoadView, most: int) -> bool | None:
-    """Whether the device would serve more at once: none of those that it has waits there. None: not known."""
+    """Whether the device would serve more at once, and that is more than what each request takes too long. None: not
+    known.
+    """
     if view.pace_queued:
         return False
     spec = view.spec
     if spec is None or view.request_ns is None:
         return None
-    if view.request_ns > QUEUED * spec.service_ns(view.size):
-        return False
-    return most < spec.at_once if view.lowest.expect.iops is not None else None
+    slower, stated = view.request_ns / spec.service_ns(view.size), view.lowest.expect.iops is not None
+    more = spec.at_once / most if stated else 1.0
+    if slower > QUEUED:
+        # It may be slow, or serve fewer at once than it is specified for.
+        return None if slower < more else False
+    return more > 1 if stated else None
