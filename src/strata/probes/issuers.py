@@ -28,7 +28,7 @@ from strata.probes.serving import Serving
 THREADS_MOST = 24
 LOOK_S = 0.05
 _ALL_S, FAMILY_S = 1.0, 0.2
-SHARE, THREADS_SHARE = 0.003, 0.005
+SHARE, THREADS_SHARE = 0.003, 0.003
 """Of the time that may go into looks at all processes, and of a CPU into looks at threads that go on without an end."""
 _LEAST_BYTES = 4096
 _FLAGS, _KTHREAD = 6, 0x00200000
@@ -317,7 +317,7 @@ class Issuers:
         one, home = self._seen[pid], f"/proc/{pid}/task"
         tids = [int(name) for name in names_in(self._sys.at(home))][:THREADS_MOST]
         switches = {}
-        for tid in tids:
+        for tid in tids if len(tids) > 1 else ():
             told = (self._sys.text(f"{home}/{tid}/schedstat") or "").split()
             if len(told) == 3:
                 switches[tid] = int(told[2])
