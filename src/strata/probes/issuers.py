@@ -122,6 +122,8 @@ class Issuers:
         self._groups: dict[int, str] = {}
         self._family: set[int] = set()
         self._serving: Serving | None = None
+        self._chosen: list[int] | None = None
+        """Whose threads are looked at; None: it is asked anew."""
         self._turn = 0
         """Which of those behind the first one is looked at next, where not all were."""
 
@@ -169,7 +171,7 @@ class Issuers:
             for quotas in self._quotas.values():
                 for quota in quotas.values():
                     quota.first = quota.last
-            self._began = self._ended
+            self._began, self._chosen = self._ended, None
         return most(i for i in found if _moves(i) or i.watched)
 
     def _forget(self) -> None:
@@ -242,6 +244,7 @@ class Issuers:
                 parent.waited_for[key] = parent.waited_for.get(key, 0.0) + had
 
     def _look_at(self, pid: int) -> None:
+        self._chosen = None
         stat = self._sys.text(f"/proc/{pid}/stat") or ""
         fields = fields_of(stat)
         if len(fields) < 22:
@@ -295,12 +298,13 @@ class Issuers:
         """State and wait channel of the threads that are at work, of those processes that move data."""
         if self._root is not None and self._root not in self._seen:
             self._look_at(self._root)
-        # The command first, then who moves most: there is not room for all on a busy host.
-        chosen = sorted(
-            (pid for pid, one in self._seen.items() if self._followed(pid) and not one.gone),
-            key=lambda pid: (pid not in self._family, -self._seen[pid].at_work),
-        )
-        first, rest = chosen[:1], chosen[1 : 2 * ISSUERS_MOST]
+        if self._chosen is None:
+            # The command first, then who moves most: there is not room for all on a busy host.
+            self._chosen = sorted(
+                (pid for pid, one in self._seen.items() if self._followed(pid) and not one.gone),
+                key=lambda pid: (pid not in self._family, -self._seen[pid].at_work),
+            )[: 2 * ISSUERS_MOST]
+        first, rest = self._chosen[:1], self._chosen[1:]
         at = self._turn % len(rest) if rest else 0
         room, until = THREADS_MOST, time.thread_time() + self._threads_share * self._look_s
         for done, pid in enumerate((*first, *rest[at:], *rest[:at])):
