@@ -12,7 +12,7 @@ from strata.model.counters import cpu, servers, target
 from strata.model.counters.readings import stored_name
 from strata.model.finding import Cause, VerdictKind
 from strata.model.watch import APPLICATION, DeclaredLoad, Observed
-from tests.unit.diagnose.watched import SHARE, SPEC, TO, arrival, disk, observed, queue, said, wire
+from tests.unit.diagnose.watched import SHARE, SPEC, TO, arrival, disk, issuer, observed, queue, said, wire
 
 NBD = {"process": "nbd", "node": "n1"}
 SURE = 0.8
@@ -121,6 +121,20 @@ def test_a_device_whose_requests_wait_there_limits_itself() -> None:
     """As many as the server has are more than the device serves at once, or each takes too long."""
     for seen in (few(8), few(3, service_us=9600)):
         assert ("share", Cause.LIMITED_QUEUE) not in {(f.layer, f.cause) for f in judge(seen).findings}
+
+
+def test_a_load_that_pauses_between_its_requests_is_held_by_no_server() -> None:
+    """A rate of its own keeps one at the device most of the time, of the eight that it may have at the most."""
+    counted = {name: (value,) * 20 for name, value in disk(370, 0.9, 0.9).items()}
+    seen = few(1, 8)
+    paced = seen.model_copy(
+        update={"rates": {**seen.rates, **counted}, "issuers": (issuer(storage=4, sleeping=96, running=0),)}
+    )
+    assert said(judge(paced))[:2] == (VerdictKind.APPLICATION, APPLICATION)
+    # By the server's own times the others wait there: then who sleeps waits for it.
+    told = {stored_name(target.SECONDS.name, {"direction": "read", "node": "n1"}): (5.3,) * 20}
+    waits = paced.model_copy(update={"rates": {**paced.rates, **told}})
+    assert said(judge(waits)) == (VerdictKind.LAYER, "share", Cause.LIMITED_QUEUE)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,9 @@ OWN = 0.01
 PINNED, EXCEEDED, FEWEST_DEPTHS = 0.8, 0.01, 50
 """Of what is hardly ever exceeded, that is there on average; of the requests that exceed it (a journal's, of others);
 requests of which a depth is told."""
+STEADY, IN_FRONT, PART = 0.95, 0.75, 0.15
+"""Of what is hardly ever exceeded, that is there all the time; requests, and of the outstanding ones the share, from
+which on they wait in front of a server."""
 SMALL_BYTES = 8 << 10
 """The random reads that a specification speaks of."""
 
@@ -390,6 +393,23 @@ class LoadView:
         if self.outstanding is not None or self.at_server is None:
             return self.outstanding
         return self.at_server + self.on_the_wire
+
+    @cached_property
+    def in_front(self) -> float | None:
+        """Requests that wait in front of the path's server, mean: outstanding, and neither at the device, on the wire,
+        nor of a thread that waits for a CPU. None where that is not known: by the server's own times, or by the
+        command, which says how many it keeps at the most, of a device that has as many as ever all the time.
+        """
+        most, at_device = self.most_together, self.in_flight or 0.0
+        if most is None:
+            return None
+        if self.at_server is not None:
+            all_, left = self.at_server, self.at_server - at_device - self.ready
+        elif self.outstanding is not None and at_device >= STEADY * most:
+            all_, left = self.outstanding, self.outstanding - at_device - self.ready - self.on_the_wire
+        else:
+            return None
+        return left if left >= max(IN_FRONT, PART * all_) else 0.0
 
     @property
     def ready(self) -> float:

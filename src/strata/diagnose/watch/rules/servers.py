@@ -22,10 +22,6 @@ WAITING = 0.3
 MOST_OF_IT = 0.6
 ITS_OWN = 0.5
 """Of a CPU, from which on the server itself is a good part of what keeps it busy."""
-IN_FRONT = 0.75
-"""Requests that neither device nor wire nor CPUs account for, from which on they wait in front of the server."""
-PART = 0.15
-"""Of the outstanding ones, the same."""
 QUEUED = 1.25
 """Of the specified time, from which on a request may wait at the device."""
 BUSY = 0.8
@@ -125,11 +121,10 @@ def _few_at_once(view: LoadView) -> Iterator[Claim | Not]:
     """More is outstanding than ever is at the device, which has the same number all the time and serves each at once:
     the others wait in front of the server's threads.
     """
-    most, asked, at_device = view.most_together, view.asked, view.in_flight or 0.0
-    if most is None or asked is None or (view.busy or 0.0) < BUSY:
+    most, asked, at_device, in_front = view.most_together, view.asked, view.in_flight or 0.0, view.in_front
+    if most is None or asked is None or in_front is None or (view.busy or 0.0) < BUSY:
         return
-    in_front = asked - at_device - view.on_the_wire - view.ready
-    if in_front < max(IN_FRONT, PART * asked):
+    if not in_front:
         yield Not(
             Cause.LIMITED_QUEUE,
             f"{units.significant(at_device, 2)} of {units.significant(asked, 2)} outstanding requests are at "

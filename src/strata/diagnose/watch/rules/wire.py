@@ -155,8 +155,9 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
     known = view.asked
     asks = both if known is None else known
     sleeping = view.state("sleeping")
-    # A thread that sleeps says nothing of what it waits for; what is on its way says that something was asked for.
-    quiet = view.sending is None or view.sending < NEVER_QUIET
+    # A thread that sleeps says nothing of what it waits for; what is on its way, or waits in front of the server, says
+    # that something was asked for.
+    quiet = (view.sending is None or view.sending < NEVER_QUIET) and not view.in_front
     single = view.together is None or view.together < SEVERAL
     counted = known is not None or view.together is not None
     if both < 0.6 and (known is None or known <= ONE) and quiet:
@@ -185,7 +186,7 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
             seen,
         )
         return
-    if both <= ONE and asks <= ONE and single:
+    if both <= ONE and asks <= ONE and single and not view.in_front:
         yield Claim(
             Cause.GENERATOR,
             0.82 if counted else 0.6,
