@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strata.app.driven.watching import Grown
+from strata.app.driven.watching import Grown, WatchedNodes
 from strata.app.sampling_scope import reached_by
 from strata.app.stacks import elsewhere
 from strata.discover.chain import Under
@@ -109,3 +109,20 @@ def test_what_nodes_see_at_both_ends_is_no_machine_that_is_hidden() -> None:
     assert elsewhere(stack, {"disk", "file", "share"}) == ()
     # The client's own end alone does not show what is behind the wire.
     assert len(elsewhere(stack, {"share"})) == 1
+
+
+def test_what_has_gone_is_forgotten_and_what_only_stood_still_goes_on() -> None:
+    """Connections come and go for as long as a watching lasts."""
+    nodes = WatchedNodes.__new__(WatchedNodes)
+    nodes._series = {}
+    for number in range(300):
+        mine = part((10 + 10 * number, 1.0), (20 + 10 * number, 2.0))
+        nodes._series[str(number), ()] = grown((mine, 0))
+        handed, _ = nodes._handed(())
+        assert [one.values for one in handed] == [(1.0, 2.0)]
+    assert len(nodes._series) == 1
+    nodes._handed(())
+    assert nodes._series == {}
+    # Its next part begins with the sample before, so that nothing of its growth is lost.
+    again = grown((part((3010, 2.0), (3020, 7.0)), 0))
+    assert told(again) == [(3010, 2.0), (3020, 7.0)]

@@ -24,6 +24,7 @@ from strata.diagnose.watch.verdict import judge
 from strata.discover.chain import Under, devices_of
 from strata.errors import StrataError
 from strata.formats.fio_job import outstanding_of_fio_line
+from strata.formats.qemu_img import outstanding_of_bench_line
 from strata.host import block
 from strata.host.proc import Sys
 from strata.model.base import Value
@@ -340,8 +341,14 @@ def _beside(asked: Watching, issuers: Issuers) -> Ran:
     )
 
 
+OUTSTANDING = {"fio": outstanding_of_fio_line, "qemu-img": outstanding_of_bench_line}
+"""Programs whose command line says how many I/Os they keep outstanding, by the words behind their name."""
+
+
 def _asked(command: Sequence[str]) -> DeclaredLoad | None:
-    """What a command line of fio says that it keeps outstanding; None where it is not understood."""
-    at = next((n for n, word in enumerate(command) if Path(word).name == "fio"), None)
-    outstanding = None if at is None else outstanding_of_fio_line(command[at + 1 :])
-    return None if outstanding is None else DeclaredLoad(outstanding=outstanding)
+    """What the command says that it keeps outstanding; None where it is not understood."""
+    for at, word in enumerate(command):
+        if (read := OUTSTANDING.get(Path(word).name)) is not None:
+            outstanding = read(command[at + 1 :])
+            return None if outstanding is None else DeclaredLoad(outstanding=outstanding)
+    return None

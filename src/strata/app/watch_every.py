@@ -24,19 +24,21 @@ from strata.app.signals import stop_on_signals
 from strata.app.watch import OpenWatch, opened
 from strata.app.where import diagnosis_of, local, place_of
 from strata.diagnose.watch.verdict import judge
+from strata.discover.untouched import resolved_here
 from strata.errors import UsageError
 from strata.host.ring import LINE_MOST, Ring
 from strata.host.xdg import state_dir, state_dir_if_there
 from strata.model.finding import evidence_of
 from strata.model.live import LiveLayer
 from strata.model.pages import WatchKept
-from strata.model.watch import LookBack, Observed, Slice, SliceIssuer, WatchedLayer, WatchEvent
+from strata.model.watch import LOOKS_FEWEST, LookBack, Observed, Slice, SliceIssuer, WatchedLayer, WatchEvent
 from strata.probes.issuers import Issuers
 from strata.units import NS_PER_S
 
 SHORTEST_S, LONGEST_S = 5.0, 3600.0
 SAMPLE_S = 1.0
-LOOK_S = 1.0
+LOOKS, LOOK_MOST_S = 1.5 * LOOKS_FEWEST, 1.0
+"""At the threads of who issues, in a slice, as it may be one thread alone; and between two looks at the most."""
 KEPT_S, KEPT_BYTES = 24 * 3600.0, 64 * units.MIB
 NEWEST = 60
 """Slices that a change of level is looked for in, while it goes on."""
@@ -50,11 +52,14 @@ _LEFT_OUT = ("stalls", "cycles", "frequency", "numa", "softirq", "health")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 
 
-def ring_of(where: str) -> Ring:
-    """Of one path or stack file, in the state directory."""
+def ring_of(where: str, *, untouched: bool = False) -> Ring:
+    """Of one path or stack file, in the state directory. ``untouched``: without a look at what lies on another machine,
+    as of `resolved_here`.
+    """
     folder = state_dir() / "watch"
     folder.mkdir(mode=0o700, exist_ok=True)
-    return Ring(folder / _ring_name(_whole(where)), KEPT_BYTES, KEPT_S)
+    whole = str(resolved_here(local(Path(where)))) if untouched else _whole(where)
+    return Ring(folder / _ring_name(whole), KEPT_BYTES, KEPT_S)
 
 
 def _whole(where: str) -> str:
@@ -101,16 +106,17 @@ def watch_on(
     """
     if not SHORTEST_S <= every_s <= LONGEST_S:
         raise UsageError("cannot watch every", f"{every_s:g} s", f"--every must be {SHORTEST_S:g} s to 1 hour")
+    look_s = min(LOOK_MOST_S, every_s / LOOKS)
     ring = kept_in(where)
     newest: list[Slice] = []
     place = place_of(where)
     proof = None if place is None else diagnosis_of(place, nodes)
     with (
-        opened(where, SAMPLE_S, nodes=nodes, left_out=_LEFT_OUT, look_s=LOOK_S) as watched,
+        opened(where, SAMPLE_S, nodes=nodes, left_out=_LEFT_OUT, look_s=look_s) as watched,
         stop_on_signals() as stop,
     ):
         began = time.monotonic()
-        issuers = Issuers(look_s=LOOK_S, all_s=LONGEST_S).start()
+        issuers = Issuers(look_s=look_s, all_s=LONGEST_S).start()
         due, since = began + every_s, watched.now_ns
         try:
             while not stop() and (seconds is None or time.monotonic() - began < seconds):
@@ -219,34 +225,37 @@ def keeps(where: str) -> str:
     return f"strata watch {shlex.quote(where)} --every 10s keeps the last hours"
 
 
-def look_back(where: str, around: str, within_s: float = AROUND_S) -> LookBack:
-    """What was kept from ``within_s`` before the time of day to as long after it. Raises `UsageError`."""
-    ring = ring_of(where)
+def look_back(where: str, around: str, within_s: float = AROUND_S, *, untouched: bool = False) -> LookBack:
+    """What was kept from ``within_s`` before the time of day to as long after it; ``untouched`` as of `ring_of`. Raises
+    `UsageError`.
+    """
+    ring = ring_of(where, untouched=untouched)
     span = ring.span
     if span is None:
         why = "nothing was kept for it"
         raise UsageError("cannot look back at", where, why, keeps(where))
     at = moment(around, span[1])
     half = round(within_s * NS_PER_S)
-    found = _kept(where, at - half, at + half)
+    found = _kept(where, ring, at - half, at + half)
     if found is None:
         first, last = (time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(ns / NS_PER_S)) for ns in span)
         raise UsageError("cannot look back to", around, "nothing was kept at that time", f"kept: {first} to {last}")
     return found
 
 
-def newest(where: str, within_s: float) -> LookBack | None:
-    """What was kept last, so many seconds of it; None where nothing was."""
-    span = ring_of(where).span
+def newest(where: str, within_s: float, *, untouched: bool = False) -> LookBack | None:
+    """What was kept last, so many seconds of it; None where nothing was. ``untouched`` as of `ring_of`."""
+    ring = ring_of(where, untouched=untouched)
+    span = ring.span
     if span is None:
         return None
     begin = span[1] - round(within_s * NS_PER_S)
-    return _kept(where, begin, span[1])
+    return _kept(where, ring, begin, span[1])
 
 
-def _kept(where: str, begin: int, end: int) -> LookBack | None:
+def _kept(where: str, ring: Ring, begin: int, end: int) -> LookBack | None:
     found: list[Slice] = []
-    for _, text in ring_of(where).lines(begin, end):
+    for _, text in ring.lines(begin, end):
         try:
             found.append(Slice.model_validate_json(text))
         except ValidationError:

@@ -17,6 +17,8 @@ APPLICATION = "application"
 """The layer above all others: whoever issues the load."""
 CALLS = "calls"
 """The kind of a row of system calls; it follows processes, which come and go."""
+LOOKS_FEWEST = 20
+"""At the threads of a process, below which their states are no share."""
 ISSUERS_MOST = 12
 """Issuers that are told of all machines together; of more nobody knows what the others did."""
 

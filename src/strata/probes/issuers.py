@@ -2,7 +2,8 @@
 
 Reads    /proc/PID/io, stat, cgroup and schedstat of every process at the beginning, at the end and in between; of the
          few that move data, state and wait channel of their threads; who serves the command (`serving`). Costs    a
-         look at all processes 25 µs each, at most `Paced`'s share of the time; a look at threads 20 µs each. Needs
+         look at all processes 25 µs each, at most `Paced`'s share of the time; a look at threads 20 µs each, of
+         who goes on without an end at most `THREADS_SHARE` of a CPU. Needs
          root for the processes of other users, and for wait channels. Blind to I/O of a process that began and ended
          between two looks, and of one that ended after the last of them (both are its parent's, once that has waited
          for it); whose pages the kernel writes later (they count where they were dirtied); requests that a server
@@ -27,8 +28,8 @@ from strata.probes.serving import Serving
 THREADS_MOST = 24
 LOOK_S = 0.05
 _ALL_S, FAMILY_S = 1.0, 0.2
-SHARE = 0.003
-"""Of the time that may go into looks at all processes."""
+SHARE, THREADS_SHARE = 0.003, 0.003
+"""Of the time that may go into looks at all processes, and of a CPU into looks at threads that go on without an end."""
 _LEAST_BYTES = 4096
 _FLAGS, _KTHREAD = 6, 0x00200000
 _STORAGE = ("read_events", "io_cqring_wait", "io_schedule", "iomap_dio", "blkdev_direct", "wait_on_page", "folio_wait",
@@ -104,9 +105,17 @@ class _Periods:
 class Issuers:
     """One recording; looks in a thread of its own between `start` and `stop`. ``root``: the command, once it runs."""
 
-    def __init__(self, sys: Sys | None = None, look_s: float = LOOK_S, all_s: float = _ALL_S) -> None:
+    def __init__(
+        self,
+        sys: Sys | None = None,
+        look_s: float = LOOK_S,
+        all_s: float = _ALL_S,
+        threads_share: float | None = None,
+    ) -> None:
         self._sys = sys or Sys()
         self._look_s, self._all_s = look_s, all_s
+        # Who looks more rarely than one watching does goes on without an end.
+        self._threads_share = threads_share or (1.0 if look_s <= LOOK_S else THREADS_SHARE)
         self._looking = threading.Lock()
         self._seen: dict[int, _Seen] = {}
         self._stop = threading.Event()
@@ -121,6 +130,10 @@ class Issuers:
         self._family_gone: set[int] = set()
         self._gone_most = GONE_MOST
         self._serving: Serving | None = None
+        self._chosen: list[int] | None = None
+        """Whose threads are looked at; None: it is asked anew."""
+        self._turn = 0
+        """Which of those behind the first one is looked at next, where not all were."""
 
     def start(self) -> Issuers:
         """The first look."""
@@ -177,7 +190,7 @@ class Issuers:
             for quotas in self._quotas.values():
                 for quota in quotas.values():
                     quota.first = quota.last
-            self._began = self._ended
+            self._began, self._chosen = self._ended, None
         return most(i for i in found if _moves(i) or i.watched)
 
     def _forget(self) -> None:
@@ -261,6 +274,7 @@ class Issuers:
                 parent.waited_for[key] = parent.waited_for.get(key, 0.0) + had
 
     def _look_at(self, pid: int) -> None:
+        self._chosen = None
         stat = self._sys.text(f"/proc/{pid}/stat") or ""
         fields = fields_of(stat)
         if len(fields) < 22:
@@ -322,22 +336,30 @@ class Issuers:
         """State and wait channel of the threads that are at work, of those processes that move data."""
         if self._root is not None and self._root not in self._seen:
             self._look_at(self._root)
-        # The command first, then who moves most: there is not room for all on a busy host.
-        chosen = sorted(
-            (pid for pid, one in self._seen.items() if self._followed(pid) and not one.gone),
-            key=lambda pid: (pid not in self._family, -self._seen[pid].at_work),
-        )
-        room = THREADS_MOST
-        for pid in chosen[: 2 * ISSUERS_MOST]:
+        if self._chosen is None:
+            # The command first, then who moves most: there is not room for all on a busy host.
+            self._chosen = sorted(
+                (pid for pid, one in self._seen.items() if self._followed(pid) and not one.gone),
+                key=lambda pid: (pid not in self._family, -self._seen[pid].at_work),
+            )[: 2 * ISSUERS_MOST]
+        first, rest = self._chosen[:1], self._chosen[1:]
+        at = self._turn % len(rest) if rest else 0
+        room, until = THREADS_MOST, time.thread_time() + self._threads_share * self._look_s
+        for done, pid in enumerate((*first, *rest[at:], *rest[:at])):
             room -= self._look_at_process(pid, room)
             if room <= 0:
                 return
+            if done and time.thread_time() > until:
+                # The others have their turn at the next looks.
+                self._turn += done
+                return
+        self._turn = 0
 
     def _look_at_process(self, pid: int, room: int) -> int:
         one, home = self._seen[pid], f"/proc/{pid}/task"
         tids = [int(name) for name in names_in(self._sys.at(home))][:THREADS_MOST]
         switches = {}
-        for tid in tids:
+        for tid in tids if len(tids) > 1 else ():
             told = (self._sys.text(f"{home}/{tid}/schedstat") or "").split()
             if len(told) == 3:
                 switches[tid] = int(told[2])

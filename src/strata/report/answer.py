@@ -46,19 +46,21 @@ def own(diagnosis: Diagnosis) -> Finding | None:
 
 
 def further(diagnosis: Diagnosis) -> tuple[Finding, ...]:
-    """The other findings that still stand, first what takes the larger part of the loss."""
+    """The other findings that still stand, first what takes the larger part of the explained loss."""
     first = own(diagnosis)
     others = (f for f in diagnosis.findings if f is not first and f.stands)
     return tuple(sorted(others, key=lambda f: -(f.share or 0.0)))
 
 
 def sure(confidence: float, finding: Finding | None, diagnosis: Diagnosis) -> str:
-    """``confidence 0.61``; of several findings with its part of the loss: ``37 % of the loss, confidence 0.61``."""
+    """``confidence 0.61``; of several findings with its part of what they explain together: ``37 % of the explained
+    loss, confidence 0.61``.
+    """
     said = f"confidence {confidence:.2f}"
     several = sum(f.share is not None for f in diagnosis.findings) > 1
     if finding is None or finding.share is None or not several or not finding.stands:
         return said
-    return f"{figures.percent(finding.share)} of the loss, {said}"
+    return f"{figures.percent(finding.share)} of the explained loss, {said}"
 
 
 def predicted(experiment: Experiment) -> str:

@@ -33,12 +33,12 @@ def shown(asked: dict[str, str]) -> Shown:
         return Shown(html, partial(kept.model_dump_json, indent=2))
     _check(path)
     if around:
-        found = watch_every.look_back(path, around)
+        found = watch_every.look_back(path, around, untouched=True)
         return Shown(
             lambda twin: watch.render(found, None, _above(found, twin, back=True)),
             partial(found.model_dump_json, indent=2),
         )
-    newest = watch_every.newest(path, SHOWN_S)
+    newest = watch_every.newest(path, SHOWN_S, untouched=True)
     if newest is None:
         raise UsageError("cannot show", path, "nothing was kept of it", watch_every.keeps(path))
     events = f"/watch/events?path={quote(path)}"
@@ -51,7 +51,7 @@ def shown(asked: dict[str, str]) -> Shown:
 def _above(found: LookBack, twin: str, *, back: bool) -> Markup:
     """Where else to go: the time before what is shown, and after a look ``back`` the time after it and now."""
     here = f"/watch?path={quote(found.where)}"
-    first, last = watch_every.ring_of(found.where).span or (found.from_unix_ns, found.to_unix_ns)
+    first, last = watch_every.ring_of(found.where, untouched=True).span or (found.from_unix_ns, found.to_unix_ns)
     links = {"Earlier": _around(here, found.from_unix_ns)} if first < found.from_unix_ns else {}
     if back:
         links |= {"Later": _around(here, found.to_unix_ns)} if last > found.to_unix_ns else {}
@@ -71,7 +71,7 @@ def follow(path: str) -> AsyncIterator[str]:
     _check(path)
 
     def look() -> State:
-        found = watch_every.newest(path, SHOWN_S)
+        found = watch_every.newest(path, SHOWN_S, untouched=True)
         return (-1, dict) if found is None else (found.to_unix_ns, partial(watch.parts, found))
 
     return changes(look, EVERY_S)

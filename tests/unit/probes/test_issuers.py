@@ -10,7 +10,9 @@ import sys
 import time
 from pathlib import Path
 
-from strata.probes.issuers import Issuers, _kind, group_of, process_of_thread
+from strata.app.watch_every import LOOKS
+from strata.model.watch import LOOKS_FEWEST
+from strata.probes.issuers import THREADS_SHARE, Issuers, _kind, group_of, process_of_thread
 from tests.unit.kernel_tree import Tree
 
 WRITER = """
@@ -56,6 +58,46 @@ def test_a_watching_that_goes_on_sees_where_threads_wait_in_each_slice_but_the_f
         child.send_signal(signal.SIGKILL)
         child.wait()
     assert all(one.threads is not None and one.threads.looks > 5 for one in told[1:]), told
+
+
+def test_one_thread_alone_has_looks_enough_for_a_share_of_them_in_each_slice(tmp_path: Path) -> None:
+    """At the pace of a watching that goes on, for a thread that writes and waits. It is the first of those that are
+    looked at; of a machine that others use, too, the one that moves most is.
+    """
+    slice_s = 3.0
+    looked = Issuers(look_s=slice_s / LOOKS, all_s=3600.0, threads_share=THREADS_SHARE).start()
+    child = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path / "out")])
+    looked.command(child.pid)
+    try:
+        told = []
+        for _ in range(2):
+            time.sleep(slice_s)
+            told.append(next(i for i in looked.take() if i.pid == child.pid))
+    finally:
+        looked.stop()
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    # A machine may stand still in one of them.
+    assert max(one.threads.looks for one in told if one.threads is not None) >= LOOKS_FEWEST, told
+
+
+def test_looks_at_threads_take_no_more_of_a_cpu_than_they_may_and_each_has_its_turn(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", WRITER]
+    children = [subprocess.Popen([*words, str(tmp_path / str(n))]) for n in range(8)]
+    try:
+        looks = []
+        for share in (1.0, 1e-4):
+            looked = Issuers(look_s=0.005, all_s=0.2, threads_share=share).start()
+            time.sleep(2.0)
+            with looked._looking:
+                looks.append([looked._seen[child.pid].looks for child in children])
+            looked.stop()
+    finally:
+        for child in children:
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+    free, paced = looks
+    assert min(paced) >= 1 and sum(paced) < sum(free) / 2, looks
 
 
 def test_this_process_is_not_its_own_issuer() -> None:

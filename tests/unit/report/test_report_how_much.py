@@ -142,8 +142,8 @@ def test_without_a_reference_it_is_said_what_is_not_known() -> None:
 def test_two_at_once_are_both_named_the_larger_first_with_their_shares() -> None:
     told = two_at_once()
     text = paragraph(build().analysis, told)
-    assert "(73 % of the loss, confidence 0.96)" in text
-    assert "Also found: each request waits 88.0 µs for the wire (27 % of the loss, confidence 0.81)." in text
+    assert "(73 % of the explained loss, confidence 0.96)" in text
+    assert "Also found: each request waits 88.0 µs for the wire (27 % of the explained loss, confidence 0.81)." in text
     small, third = told.findings[1], {"id": "3", "cause": Cause.STALLS, "title": "share stalls", "share": 0.3}
     more = told.model_copy(update={"findings": (*told.findings, small.model_copy(update=third))})
     assert [f.share for f in answer.further(more)] == [0.3, 0.27]

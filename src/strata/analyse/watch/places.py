@@ -13,15 +13,22 @@ from strata.model.counters import tcp
 from strata.model.endpoint import EndpointKind
 from strata.model.resources import NS, Disk, Resources
 from strata.model.stack import Layer
-from strata.model.watch import APPLICATION, CALLS, ISSUERS_MOST, Arrival, Issuer, Observed, WatchedLayer
+from strata.model.watch import (
+    APPLICATION,
+    CALLS,
+    ISSUERS_MOST,
+    LOOKS_FEWEST,
+    Arrival,
+    Issuer,
+    Observed,
+    WatchedLayer,
+)
 
 _QUIET, _MOVES = 0.01, 1000.0
 """CPUs of a server, and bytes per second of a card, below which it has no row."""
 _FRAME = 1500.0
 """Bytes of a packet that waits, about."""
 _PATHS = 8
-_LOOKS = 20
-"""At the threads of a process, below which their states are no share."""
 _COUNTED = 0.5
 """Of the bytes that processes move to and from storage: so much of it goes through their system calls, else their
 requests pass by the counters of these."""
@@ -110,7 +117,7 @@ def _calls(seen: Observed, layer: Layer) -> WatchedLayer:
 def _waiting(issuers: tuple[Issuer, ...]) -> float | None:
     """Threads that wait for storage, mean; None where one that moves data was not looked at often enough."""
     busy = [i.threads for i in issuers if i.asked_bytes + i.read_bytes + i.write_bytes >= 1]
-    known = [t for t in busy if t is not None and t.looks >= _LOOKS]
+    known = [t for t in busy if t is not None and t.looks >= LOOKS_FEWEST]
     return sum(t.threads * t.share("storage") for t in known) if known and len(known) == len(busy) else None
 
 

@@ -45,6 +45,8 @@ class Grown:
     added: float = 0.0
     t_ns: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
+    left: int = 0
+    """Samples that were taken before."""
 
     def grow(self, part: Series, by_ns: int) -> None:
         """The next part, which begins with the last sample of the one before; ``by_ns`` puts it on our clock.
@@ -62,10 +64,16 @@ class Grown:
                 self.values.append(value + self.added)
         self.last, self.raw_ns = part, part.t_ns[-1]
 
+    @property
+    def grew(self) -> bool:
+        """Whether anything came since it was taken before."""
+        return len(self.t_ns) > self.left
+
     def taken(self) -> Series | None:
         """What came since it was taken before; its last sample stays. None without any."""
         if not self.t_ns:
             return None
+        self.left = 1
         made = self.last.model_copy(update={"t_ns": tuple(self.t_ns), "values": tuple(self.values)})
         del self.t_ns[:-1], self.values[:-1]
         return made
@@ -272,6 +280,9 @@ class WatchedNodes:
             return dict.fromkeys(calls, e)
 
     def _handed(self, issuers: tuple[Issuer, ...]) -> tuple[tuple[Series, ...], tuple[Issuer, ...]]:
+        # Connections, cards and processes come and go: what has gone would be held, and told, for ever. Its parts
+        # overlap, so one that only stood still begins again where it was.
+        self._series = {key: grown for key, grown in self._series.items() if grown.grew}
         return tuple(one for grown in self._series.values() if (one := grown.taken()) is not None), issuers
 
     # --- inside

@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 from strata.analyse.watch import pacing
 from strata.analyse.watch.pacing import Alone, Burst, Pace
-from strata.model.counters import Counter, Reading, Readings, tcp
+from strata.model.counters import Counter, Reading, Readings, target, tcp
 from strata.model.expect import LARGE
 from strata.model.resources import Disk, Resources, place
 from strata.model.stack import Layer
-from strata.model.watch import Arrival, Issuer, Observed, Sharer
+from strata.model.watch import LOOKS_FEWEST, Arrival, Issuer, Observed, Sharer
 
 ACTIVE = 0.05
 """Of the busiest piece: below it a piece has no load to judge."""
@@ -23,6 +23,12 @@ LOAD = 0.05
 """Of the requests at the device, from which on who issues them belongs to the load."""
 OWN = 0.01
 """Of the requests at the device: a command that has fewer may issue none itself."""
+PINNED, EXCEEDED, FEWEST_DEPTHS = 0.8, 0.01, 50
+"""Of what is hardly ever exceeded, that is there on average; of the requests that exceed it (a journal's, of others);
+requests of which a depth is told."""
+STEADY, IN_FRONT, PART = 0.95, 0.75, 0.15
+"""Of what is hardly ever exceeded, that is there all the time; requests, and of the outstanding ones the share, from
+which on they wait in front of a server."""
 SMALL_BYTES = 8 << 10
 """The random reads that a specification speaks of."""
 
@@ -60,6 +66,12 @@ class LoadView:
     def remote(self) -> bool:
         """Whether it goes over a wire."""
         return self.top.target.remote
+
+    @cached_property
+    def served(self) -> bool:
+        """Whether it goes over a wire, and there is any."""
+        moved = max((c.most for c in self.resources.cards), default=0.0)
+        return self.remote and (self.iops >= IDLE_IOPS or moved >= IDLE_BYTES)
 
     @cached_property
     def whole(self) -> Resources:
@@ -204,6 +216,22 @@ class LoadView:
         return pacing.together([a.requests for a in self.arrivals if a.requests is not None])
 
     @cached_property
+    def most_together(self) -> int | None:
+        """Requests at the device that are hardly ever exceeded, where as many are there most of the time: whoever
+        issues them has no more at once.
+        """
+        depths = [a.depths for a in self.arrivals if a.depths]
+        tops = {_hardly_exceeded(one) for one in depths}
+        if len(tops) != 1 or self.in_flight is None:
+            return None
+        most = tops.pop()
+        total = sum(n for one in depths for _, n in one)
+        there = sum(n for one in depths for depth, n in one if depth >= most)
+        # At their issue: those that are issued together find each depth once.
+        alike = total >= FEWEST_DEPTHS and there * most >= PINNED * total
+        return most if alike and PINNED * most <= self.in_flight <= most + EXCEEDED * most + 0.1 else None
+
+    @cached_property
     def burst(self) -> Burst | None:
         """Requests that came together to an idle device."""
         return pacing.burst([a.requests for a in self.arrivals if a.requests is not None])
@@ -306,7 +334,7 @@ class LoadView:
             if i.threads is not None and (_moved(i) >= 0.1 * most if most > 0 else i.cores >= 0.3 * busiest > 0)
         ]
         looks = sum(t.looks for t in chosen)
-        return sum(getattr(t, name) for t in chosen) / looks if looks >= 20 else None
+        return sum(getattr(t, name) for t in chosen) / looks if looks >= LOOKS_FEWEST else None
 
     @cached_property
     def ports(self) -> frozenset[str]:
@@ -348,6 +376,46 @@ class LoadView:
         asked = None if ran is None else ran.asked
         return None if asked is None or asked.outstanding is None else float(asked.outstanding)
 
+    @cached_property
+    def at_server(self) -> float | None:
+        """Requests that the path's server has, mean, by its own times; what they do at the device is part of it."""
+        told = [r.value for r in self.told.of(target.SECONDS)]
+        return sum(told) if told else None
+
+    @property
+    def on_the_wire(self) -> float:
+        """Requests that are on their way, mean, by the least round trip."""
+        return self.iops * (self.rtt_ns or 0.0) / 1e9
+
+    @property
+    def asked(self) -> float | None:
+        """Requests that are outstanding, as far as anybody says: the command, or the server of those that it has."""
+        if self.outstanding is not None or self.at_server is None:
+            return self.outstanding
+        return self.at_server + self.on_the_wire
+
+    @cached_property
+    def in_front(self) -> float | None:
+        """Requests that wait in front of the path's server, mean: outstanding, and neither at the device, on the wire,
+        nor of a thread that waits for a CPU. None where that is not known: by the server's own times, or by the
+        command, which says how many it keeps at the most, of a device that has as many as ever all the time.
+        """
+        most, at_device = self.most_together, self.in_flight or 0.0
+        if most is None:
+            return None
+        if self.at_server is not None:
+            all_, left = self.at_server, self.at_server - at_device - self.ready
+        elif self.outstanding is not None and at_device >= STEADY * most:
+            all_, left = self.outstanding, self.outstanding - at_device - self.ready - self.on_the_wire
+        else:
+            return None
+        return left if left >= max(IN_FRONT, PART * all_) else 0.0
+
+    @property
+    def ready(self) -> float:
+        """Threads of the path's servers that are ready to run and wait for a CPU, mean."""
+        return sum(s.waiting or 0.0 for s in self.resources.servers)
+
     @property
     def has_connections(self) -> bool:
         """Whether TCP connections of the path were seen."""
@@ -356,3 +424,13 @@ class LoadView:
 
 def _moved(one: Issuer) -> float:
     return one.read_bytes + one.write_bytes
+
+
+def _hardly_exceeded(depths: tuple[tuple[int, int], ...]) -> int:
+    """The least depth that all requests but a few found at the most."""
+    left = EXCEEDED * sum(n for _, n in depths)
+    for depth, n in sorted(depths, reverse=True):
+        left -= n
+        if left < 0:
+            return depth
+    return 0

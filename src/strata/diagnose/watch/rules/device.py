@@ -27,6 +27,11 @@ SAME = 0.08
 SLOWER = 1.25
 CLOSER = 0.8
 """Completions closer together than this share of one request's time are paced by something else than one server."""
+CREDIT = 2
+"""Requests that came together to an idle device and took as long as the first: more than one server."""
+CLOCK = 0.02
+"""Spread of the times between completions, up to which they are a clock's rather than those of a server that is slowed
+down."""
 LARGE = 64 << 10
 """Blocks from which on a limit of one rate is more often one on bytes."""
 FASTER = "A faster device, or fewer and larger requests; nothing above it limits."
@@ -109,9 +114,9 @@ def _named(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
         )
     stated = spec.service_ns(view.size)
     sure = 0.85 if not view.disk or view.disk.writes < 0.2 * view.iops else 0.78
-    if pace.at_once < spec.at_once and each <= stated * (1 + NEAR):
+    if pace.at_once < spec.at_once and each < stated * SLOWER:
         # Single completions that are not as far apart as one request takes may be let through by a clock.
-        same = pace.at_once > 1 or abs(each / stated - 1) <= SAME
+        same = abs(each / stated - 1) <= (NEAR if pace.at_once > 1 else SAME)
         return Claim(
             Cause.LIMITED_QUEUE,
             sure if same else 0.6,
@@ -232,9 +237,14 @@ def _cap(
     gap = pace.service_ns
     closer = health is not None and gap < CLOSER * health
     first = alone is not None and alone < CLOSER * gap
-    if not closer and not first and pace.per_byte is None:
-        return None
-    if not closer and not first and pace.per_byte is False:
+    # Who serves one at a time does so of those that come together to an idle device, too; a limit has credit then.
+    # Where the first of them is told late, others may be done by then.
+    burst = view.burst
+    credit = burst is not None and burst.together >= CREDIT and burst.first_ns < SLOWER * gap
+    shown = closer or first or credit
+    # What makes a server slower than it is specified makes its times vary.
+    clock = view.spec is not None and 1 + SAME < gap / (health or gap) < SLOWER and pace.spread <= CLOCK
+    if not shown and not pace.per_byte and not clock:
         return None
     of_bytes = pace.per_byte if pace.per_byte is not None else view.size >= LARGE
     cause = Cause.BANDWIDTH_CAP if of_bytes else Cause.IOPS_CAP
@@ -244,14 +254,18 @@ def _cap(
     other = Cause.IOPS_CAP if of_bytes else Cause.BANDWIDTH_CAP
     return Claim(
         cause,
-        0.85 if told and (closer or first) else 0.72,
+        0.85 if told and shown else 0.72 if shown or pace.per_byte else 0.6,
         share,
         f"{name} is held at {limit}",
         f"Completions follow each other at an even {units.duration(gap)}, "
         + (
             f"while one request alone takes {units.duration(health or alone or 0)}"
             if closer or first
+            else f"although {burst.together} that came together to the idle device were served at once"
+            if credit and burst is not None
             else "in proportion to their size"
+            if pace.per_byte
+            else f"which is {units.percent(gap / (health or gap) - 1, 2)} more than one request is specified for"
         )
         + ": a limit on the rate holds them, not the time that each of them takes.",
         "Look for a limit on the volume or the group (QoS of the volume, io.max, a cloud disk's limit), and raise it.",

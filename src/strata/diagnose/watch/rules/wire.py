@@ -1,8 +1,7 @@
-"""The wire and the servers of a layer that is reached over connections.
+"""The wire of a layer that is reached over connections.
 
-Evidence: round trips and retransmissions of the connections as the kernel has them, queues in front of cards, CPU
-time, quotas and waits of the server's processes; and the device's share of each request's time, for what is left to
-the way.
+Evidence: round trips and retransmissions of the connections as the kernel has them, queues in front of cards; and the
+device's share of each request's time, for what is left to the way.
 """
 
 from __future__ import annotations
@@ -12,40 +11,35 @@ from dataclasses import replace
 
 from strata import units
 from strata.diagnose.watch.claim import Claim, Not
-from strata.diagnose.watch.view import IDLE_BYTES, IDLE_IOPS, LoadView
+from strata.diagnose.watch.view import IDLE_IOPS, LoadView
 from strata.model.counters import tcp
 from strata.model.finding import Cause
-from strata.model.resources import Card, ServerProcess
+from strata.model.resources import Card
 
 RESENT = 0.002
-FULL_THREAD, FULL_NODE = 0.9, 0.93
-HELD_BACK = 0.3
 FRAME = 1500.0
 OTHERS = 0.3
 FAR_NS = 300_000.0
 """A round trip that is shorter explains no wait that a load would notice beside its device."""
 MOST_OF_IT, PART = 0.6, 0.4
+ONE = 1.3
+"""Requests in flight, mean: up to so many there is one at a time."""
 NEVER_QUIET = 0.9
 """Connections with something on its way, mean, from which on nobody pauses: what sleeps then waits."""
 SEVERAL = 0.2
 """Of the requests at the device: so many meet another one, and the load has more than one at a time."""
 NOTHING = 0.25
 """Of the time in which the device has no request, from which on it is more than half of nothing that holds the load."""
-WAITING = 0.3
 
 
 def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     """Of the topmost layer, where it is remote."""
-    if not view.remote or (view.iops < IDLE_IOPS and _moved(view) < IDLE_BYTES):
+    if not view.served:
         return
     if not view.has_connections:
         yield "the connections of the path (socket diagnostics of its nodes)"
-    for one in (*_lost(view), *_cards(view), *_servers(view), *_far(view)):
+    for one in (*_lost(view), *_cards(view), *_far(view)):
         yield replace(one, layer=view.top.name) if isinstance(one, Claim) else one
-
-
-def _moved(view: LoadView) -> float:
-    return max((c.most for c in view.resources.cards), default=0.0)
 
 
 def _lost(view: LoadView) -> Iterator[Claim | Not]:
@@ -143,67 +137,6 @@ def _of_connections(view: LoadView) -> float:
     return max(moved.values(), default=0.0)
 
 
-def _servers(view: LoadView) -> Iterator[Claim | Not]:
-    quotas = [q for q in view.resources.quotas if not q.own]
-    held = max(quotas, key=lambda q: q.share, default=None)
-    if held is not None and held.share >= HELD_BACK:
-        yield Claim(
-            Cause.QUOTA,
-            0.87 if held.share >= 0.5 else 0.7,
-            held.share,
-            f"a CPU quota holds {held.where} back in {units.percent(held.share, 2)} of its periods",
-            f"The control group of {held.where} uses up its CPU quota in {units.percent(held.share, 2)} of the "
-            "periods; requests wait until the next one.",
-            "Raise the quota of the server's control group (cpu.max).",
-            (f"{held.where}: throttled in {units.percent(held.share, 2)} of the periods",),
-            what=held.where,
-        )
-        return
-    busiest = max(view.resources.servers, key=lambda s: s.busiest_thread or 0.0, default=None)
-    if busiest is None:
-        return
-    if (busiest.busiest_thread or 0.0) >= FULL_THREAD:
-        yield _thread(busiest)
-        return
-    yield Not(
-        Cause.SINGLE_THREAD,
-        f"the busiest thread of {busiest.name} uses {units.percent(busiest.busiest_thread or 0, 2)} of a CPU",
-    )
-    waiting = sum(s.waiting or 0.0 for s in view.resources.servers)
-    node = max(view.resources.processors, key=lambda p: p.busy, default=None)
-    at_device = view.in_flight or 0.0
-    if node is not None and node.busy >= FULL_NODE and waiting >= WAITING and waiting >= at_device:
-        yield Claim(
-            Cause.PROCESSORS,
-            0.7,
-            waiting / (waiting + at_device),
-            f"the server waits for CPUs, which are {units.percent(node.busy)} busy",
-            f"All CPUs are busy, and the server's threads are ready and wait for one: {units.significant(waiting, 2)} "
-            "of them at any time.",
-            "Give the server more CPU time, or take other work away.",
-            (
-                f"CPUs {units.percent(node.busy)} busy, {units.significant(waiting, 2)} threads of the servers wait "
-                "for one",
-            ),
-        )
-    elif node is not None:
-        yield Not(Cause.PROCESSORS, f"the CPUs are {units.percent(node.busy, 2)} busy")
-
-
-def _thread(server: ServerProcess) -> Claim:
-    share = server.busiest_thread or 0.0
-    return Claim(
-        Cause.SINGLE_THREAD,
-        0.82,
-        share,
-        f"one thread of {server.name} is {units.percent(share, 2)} busy",
-        f"One thread of {server.name} does the work and is never idle.",
-        "Use more connections or exports, or a server that uses several threads.",
-        (f"{server.name}: busiest thread {units.percent(share, 2)} of a CPU",),
-        what=server.name,
-    )
-
-
 def _far(view: LoadView) -> Iterator[Claim | Not | str]:
     """Whose the time of a request is, and whether the load asks all the time: X · (round trip + device) of them are
     outstanding.
@@ -211,7 +144,7 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
     rtt, device = view.rtt_ns, view.request_ns
     if rtt is None or device is None or view.iops < IDLE_IOPS:
         return
-    on_the_wire, at_device = view.iops * rtt / 1e9, view.in_flight or 0.0
+    on_the_wire, at_device = view.on_the_wire, view.in_flight or 0.0
     both = on_the_wire + at_device
     share = rtt / (rtt + device)
     seen = (
@@ -219,14 +152,15 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
         f"{units.significant(on_the_wire, 2)} requests are on the wire and {units.significant(at_device, 2)} at the "
         "device",
     )
-    known = view.outstanding
+    known = view.asked
     asks = both if known is None else known
     sleeping = view.state("sleeping")
-    # A thread that sleeps says nothing of what it waits for; what is on its way says that something was asked for.
-    quiet = view.sending is None or view.sending < NEVER_QUIET
+    # A thread that sleeps says nothing of what it waits for; what is on its way, or waits in front of the server, says
+    # that something was asked for.
+    quiet = (view.sending is None or view.sending < NEVER_QUIET) and not view.in_front
     single = view.together is None or view.together < SEVERAL
     counted = known is not None or view.together is not None
-    if both < 0.6 and (known is None or known <= 1) and quiet:
+    if both < 0.6 and (known is None or known <= ONE) and quiet:
         # Not even one is under way all the time, by what is counted.
         sure = 0.85 if sleeping is not None and sleeping >= 0.4 and both < 0.5 else 0.5
         yield Claim(
@@ -252,7 +186,7 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
             seen,
         )
         return
-    if both <= 1.3 and asks <= 1.3 and single:
+    if both <= ONE and asks <= ONE and single and not view.in_front:
         yield Claim(
             Cause.GENERATOR,
             0.82 if counted else 0.6,
