@@ -70,6 +70,16 @@ def test_waits_for_a_cpu_that_are_less_than_those_at_the_device_are_no_limit(wai
     assert Cause.PROCESSORS not in {f.cause for f in found.findings}
 
 
+def test_waits_for_a_cpu_are_named_beside_a_device_for_which_nobody_waits() -> None:
+    found = over(ready(1.8), 860, 3.3, 0.51, outstanding=8)
+    assert said(found)[1:] == ("share", Cause.PROCESSORS)
+    assert found.verdict.confidence == 0.6
+    # A device that is never idle may be what they wait for; a load that keeps little of what it may pauses.
+    for busy, outstanding, cpu_busy in ((0.9, 8, 1.0), (0.51, 32, 1.0), (0.51, None, 1.0), (0.51, 8, 0.6)):
+        found = over(ready(1.8, busiest_cpu=cpu_busy), 860, 3.3, busy, outstanding)
+        assert Cause.PROCESSORS not in {f.cause for f in found.findings}
+
+
 def test_waits_for_a_cpu_are_less_sure_where_no_cpu_is_full() -> None:
     assert over(ready(8.3, busiest_cpu=0.6), 1700, 1.0, 0.05).verdict.confidence < SURE
     unseen = {name: v for name, v in ready(8.3).items() if "cpu_seconds{cpu" not in name}

@@ -19,7 +19,7 @@ from strata.model.resources import Processors, ServerProcess
 FULL_THREAD, FULL_CPU = 0.9, 0.93
 HELD_BACK = 0.3
 WAITING = 0.3
-MOST_OF_IT = 0.6
+MOST_OF_IT, ONE_OF_TWO, A_GOOD_PART = 0.6, 0.5, 0.3
 ITS_OWN = 0.5
 """Of a CPU, from which on the server itself is a good part of what keeps it busy."""
 QUEUED = 1.25
@@ -69,7 +69,8 @@ def _ready(view: LoadView) -> Iterator[Claim | Not]:
     """
     node = max(view.resources.processors, key=lambda p: p.busy, default=None)
     elsewhere = (view.in_flight or 0.0) + view.on_the_wire
-    if view.ready < max(WAITING, elsewhere):
+    full = node is not None and max(node.busy, node.busiest) >= FULL_CPU
+    if view.ready < max(WAITING, elsewhere) and not (full and _the_only_queue(view, elsewhere)):
         if node is not None:
             yield Not(
                 Cause.PROCESSORS,
@@ -79,11 +80,10 @@ def _ready(view: LoadView) -> Iterator[Claim | Not]:
         return
     own = sum(s.cores for s in view.resources.servers)
     share = view.ready / (view.ready + elsewhere)
-    full = node is not None and max(node.busy, node.busiest) >= FULL_CPU
     who = "itself uses" if own >= ITS_OWN else "uses only"
     yield Claim(
         Cause.PROCESSORS,
-        0.84 if full and share >= MOST_OF_IT and view.ready >= 1 else 0.7,
+        0.84 if full and share >= MOST_OF_IT and view.ready >= 1 else 0.7 if share >= 0.5 else 0.6,
         share,
         f"the server waits for CPUs: {units.significant(view.ready, 2)} of its threads are ready and have none",
         f"At any time {units.significant(view.ready, 2)} threads of the server are ready to run and wait for a CPU, "
@@ -94,6 +94,19 @@ def _ready(view: LoadView) -> Iterator[Claim | Not]:
             f"{units.significant(view.ready, 2)} threads of the server wait for a CPU, {units.significant(own, 2)} run"
             + _cpus(node),
         ),
+    )
+
+
+def _the_only_queue(view: LoadView, elsewhere: float) -> bool:
+    """Whether a good part of what the load keeps outstanding waits for a CPU, and nothing for the device, which has no
+    request for some of the time. A load that pauses has less outstanding than it may.
+    """
+    asked = view.asked
+    return (
+        asked is not None
+        and (view.busy or 1.0) < BUSY
+        and view.ready >= max(ONE_OF_TWO, A_GOOD_PART * elsewhere)
+        and view.ready + elsewhere >= ONE_OF_TWO * asked
     )
 
 
