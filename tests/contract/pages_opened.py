@@ -16,8 +16,9 @@ def opened(chromium: Any, server: Served, path: str, width: int = 1440, scheme: 
     The address leads to the list of runs: it is asked for what it lets in with, and that page is not drawn each time.
     All pages of a server are of one person, as a profile for each costs a quarter of a page.
     """
-    if (context := next((one for one in chromium.contexts if getattr(one, "opened", None) == server.url), None)) is None:
-        context = chromium.new_context()
+    known = [one for one in chromium.contexts if getattr(one, "opened", None) == server.url]
+    context = known[0] if known else chromium.new_context()
+    if not known:
         context.opened = server.url
         context.request.get(server.url, max_redirects=0)
     page = context.new_page()
