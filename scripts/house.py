@@ -262,7 +262,8 @@ def cmd_quick(args: list[str]) -> int:
         lints.insert(0, ["cargo", "fmt", "--all", "--check"])
     status = run_lints(lints)
     say(f"pytest {' '.join(quick.ALWAYS)} and {len(tests)} test files of {len(files)} changed files, the nearest first")
-    words = ["-q", "-p", "quick", "-m", NO_PEERS, *quick.ALWAYS, *tests]
+    ordered = [*tests[: quick.NEAREST], *quick.ALWAYS, *tests[quick.NEAREST :]]
+    words = ["-q", "-p", "quick", "-m", NO_PEERS, *ordered]
     env = os.environ | {"PYTHONPATH": f"{PATH}:{ROOT / 'scripts'}", quick.DEADLINE: str(until)}
     return status | subprocess.call([BIN / "python", "-m", "pytest", *words], cwd=ROOT, env=env)
 
