@@ -50,8 +50,8 @@ PACKAGES = (ROOT / "src", ROOT / "lab" / "src")
 PATH = os.pathsep.join(map(str, PACKAGES))
 JUDGING = ("tests/contract", "tests/lab", "tests/scenarios")
 """Where tests lie that judge what they measured (`judging`)."""
-COMPUTING = [f"tests/unit/{folder}" for folder in ("analyse", "diagnose", "formats", "model", "report")]
-"""Tests that compute and wait for nothing: they take the processor time that tests which wait leave over."""
+COMPUTING = [f"tests/unit/{folder}" for folder in ("analyse", "diagnose")]
+"""Tests that compute and wait for nothing, as many as tests which judge and mostly wait leave processor time for."""
 AFTER_THE_TESTS = ("nice", "-n", "10")
 """Before what runs beside tests: a tenth of their weight, and what they leave."""
 WHEN_IDLE = ("chrt", "--idle", "0")
@@ -180,24 +180,24 @@ def cmd_test(args: list[str]) -> int:
         status |= subprocess.call([*CARGO_TEST, "--no-run"], cwd=ROOT)
         if args:
             return status | crates() | lane([CARGO_TEST_ALONE]) | others.result() | pytest(args)
-        # What computes takes what those that wait for processes leave over. What is left of it then runs beside those
-        # that judge their own measurements and mostly wait, at the scheduler's lowest class.
+        # The shared part leaves no processor time over, and the calm part more than half: what computes runs beside
+        # that, at the scheduler's lowest class. The fuzzer ends by the clock: it has its seconds wherever it runs.
         crate_tests = beside.submit(crates, AFTER_THE_TESTS)
-        computing = beside.submit(lambda: crate_tests.result() | compute(WHEN_IDLE))
+        fuzzed = beside.submit(lambda: crate_tests.result() | fuzz(SECONDS_OF_FUZZING, WHEN_IDLE))
         shared = [f"--ignore={folder}" for folder in COMPUTING]
         status |= pytest(["-n", WORKERS, "--dist", "worksteal", "--durations=30", "-m", NOT_JUDGED, *shared])
         status |= others.result() | crate_tests.result()
+        computing = beside.submit(compute, WHEN_IDLE)
         status |= pytest(["-n", "2", "--dist", "worksteal", "--durations=15", "-m", "calm", *judging("calm")])
-        status |= computing.result()
+        status |= computing.result() | fuzzed.result()
     status |= lane([CARGO_TEST_ALONE]) | pytest(["--durations=15", "-m", "alone", *judging("alone")])
     say("done")
     return status
 
 
 def compute(before: Sequence[str]) -> int:
-    """The tests that wait for nothing, which may get a processor seldom, then the fuzzer; ``before``: see `called`."""
-    status = pytest(["-n", "2", "--dist", "worksteal", "-q", "-o", "timeout=1200", *COMPUTING], before)
-    return status | fuzz(SECONDS_OF_FUZZING, before)
+    """The tests that wait for nothing, which may get a processor seldom; ``before``: see `called`."""
+    return pytest(["-n", "2", "--dist", "worksteal", "-q", "-o", "timeout=1200", *COMPUTING], before)
 
 
 def judging(mark: str) -> list[str]:
@@ -262,7 +262,8 @@ def cmd_quick(args: list[str]) -> int:
         lints.insert(0, ["cargo", "fmt", "--all", "--check"])
     status = run_lints(lints)
     say(f"pytest {' '.join(quick.ALWAYS)} and {len(tests)} test files of {len(files)} changed files, the nearest first")
-    words = ["-q", "-p", "quick", "-m", NO_PEERS, *quick.ALWAYS, *tests]
+    ordered = [*tests[: quick.NEAREST], *quick.ALWAYS, *tests[quick.NEAREST :]]
+    words = ["-q", "-p", "quick", "-m", NO_PEERS, *ordered]
     env = os.environ | {"PYTHONPATH": f"{PATH}:{ROOT / 'scripts'}", quick.DEADLINE: str(until)}
     return status | subprocess.call([BIN / "python", "-m", "pytest", *words], cwd=ROOT, env=env)
 

@@ -107,7 +107,7 @@ def test_a_password_in_the_environment_is_told_as_little(tmp_path: Path, own_sta
 @pytest.mark.parametrize("command", ["true", "false"])
 def test_the_command_of_a_sweep_is_kept_without_its_password(tmp_path: Path, own_state: Path, command: str) -> None:
     make = f"{command} --password '{CANARY}' nbd://u:{CANARY}@h/e {{}}"
-    words = ["scale", "null:", "--over", "queues", "--points", "1,2", "--make", make, "--now", "1", "--budget", "2s"]
+    words = ["scale", "null:", "--over", "queues", "--points", "1,2", "--make", make, "--now", "1", "--budget", "1s"]
     done, again = strata(*words, "--json"), strata("report", "--json")
     assert done.returncode == 0 and "--make" in again.stdout, done.stderr
     for said in (done.stdout.encode(), done.stderr.encode(), again.stdout.encode(), kept(own_state)):

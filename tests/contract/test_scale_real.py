@@ -219,7 +219,7 @@ def test_a_point_that_cannot_be_made_is_left_out_and_said(tmp_path: Path) -> Non
     make = tmp_path / "make"
     make.write_text("#!/bin/sh\ntest $1 != 4 || { echo no room >&2; exit 1; }\n")
     make.chmod(0o755)
-    words = ("--over", "queues", "--points", "1,2,4", "--make", f"{make} {{}}", "--now", 1, "--budget", "3s")
+    words = ("--over", "queues", "--points", "1,2,4", "--make", f"{make} {{}}", "--now", 1, "--budget", "1s")
     found = scaled("null:", *words)
     assert set(rates(found)) == {1, 2}
     assert any("cannot set queues=4" in one and "no room" in one for one in found["remarks"]), found["remarks"]
@@ -234,7 +234,7 @@ def test_each_node_adds_its_own_load(tmp_path: Path, monkeypatch: pytest.MonkeyP
         target("--null", "1g", "--latency", "20ms", "--iops", 120) as (uri, _),
         fleet.nodes(3, tmp_path / "fleet") as (address, _),
     ):
-        words = ("--over", "nodes", "--nodes", address, "--no-open-loop", "--budget", "15s")
+        words = ("--over", "nodes", "--nodes", address, "--no-open-loop", "--budget", "9s")
         found = scaled(uri, *words, "--points", "1,2,3")
         refused = strata("scale", uri, *words, "--points", "1,4")
     assert {p["value"]: p["outstanding"] for p in found["points"]} == {1: 1, 2: 2, 3: 3}
@@ -250,7 +250,7 @@ def test_an_interrupted_sweep_puts_back_what_it_made_and_goes_on_with_the_same_c
     make.write_text(f"#!/bin/sh\necho $1 >> '{tmp_path}/made'\n")
     make.chmod(0o755)
     by = ("--make", f"{make} {{}}", "--now", "3")
-    words = ("--over", "queues", "--points", "1,2,4", *by, "--budget", "20s", "--progress", "none")
+    words = ("--over", "queues", "--points", "1,2,4", *by, "--budget", "10s", "--progress", "none")
     # Whose requests take a while: a load of nothing would use a CPU all the time.
     with target("--null", "1g", "--socket", tmp_path / "s", "--service-time", "2ms") as (uri, _):
         running = started("scale", uri, *words)

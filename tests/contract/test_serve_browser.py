@@ -364,31 +364,28 @@ def test_a_refused_form_says_why_and_leads_back(chromium: Any, server: Served) -
         page.wait_for_url(f"**/runs/{FIRST}/edit")
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_prints_without_what_is_for_the_screen(chromium: Any, server: Served, fleet: Served, name: str) -> None:
-    with opened(chromium, fleet if name == "fleet" else server, PAGES[name], 800, "dark") as page:
-        page.emulate_media(media="print")
-        hidden = "[...document.querySelectorAll('.site, .filter, button')].every(e => !e.checkVisibility())"
-        assert page.evaluate(hidden)
-        assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
-        assert page.evaluate(CONTRAST) == []
-        assert page.pdf()[:5] == b"%PDF-"
-
-
 A4 = {"width": "210mm", "height": "297mm"}
 PAPER = (794, 1123)
 """The same in CSS pixels."""
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_paper_is_filled_and_nothing_is_beside_it(chromium: Any, server: Served, fleet: Served, name: str) -> None:
-    """A printed page ends where the next figure or row has no room, not where the next section has none."""
-    with opened(chromium, fleet if name == "fleet" else server, PAGES[name], PAPER[0]) as page:
+def test_paper_is_filled_with_what_is_not_for_the_screen(
+    chromium: Any, server: Served, fleet: Served, name: str
+) -> None:
+    """White, although the screen is dark. A page ends where the next figure or row has no room, not where the next
+    section has none."""
+    with opened(chromium, fleet if name == "fleet" else server, PAGES[name], PAPER[0], "dark") as page:
         page.emulate_media(media="print")
         page.set_viewport_size({"width": PAPER[0], "height": PAPER[1]})
+        hidden = "[...document.querySelectorAll('.site, .filter, button')].every(e => !e.checkVisibility())"
+        assert page.evaluate(hidden)
+        assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+        assert page.evaluate(CONTRAST) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= PAPER[0]
         beside = "[...document.querySelectorAll('td, th, p, li, svg')].filter(e => e.getBoundingClientRect().right > "
         assert page.evaluate(f"{beside} innerWidth).map(e => e.textContent)") == []
         high = page.evaluate("document.body.scrollHeight") / PAPER[1]
-        sheets = len(re.findall(rb"/Type\s*/Page\b", page.pdf(**A4)))
-        assert 1 <= sheets <= 1.35 * high + 1, (sheets, high)
+        printed = page.pdf(**A4)
+        sheets = len(re.findall(rb"/Type\s*/Page\b", printed))
+        assert printed[:5] == b"%PDF-" and 1 <= sheets <= 1.35 * high + 1, (sheets, high)

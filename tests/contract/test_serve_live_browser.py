@@ -188,6 +188,7 @@ def test_a_measurement_ends_as_its_report(chromium: Any, tmp_path: Path) -> None
     state = tmp_path / "s"
     environment = os.environ | {"STRATA_STATE_DIR": str(state), "PYTHONPATH": str(SOURCE)}
     words = ["measure", "null:1g", "--rw", "randread", "--bs", "4k", "--runtime", "5s", "--interval", "250ms"]
+    words += ["--rate-iops", "1000"]
     command = [sys.executable, "-m", "strata", *words]
     with served(state) as server, opened(chromium, server, "/runs") as page:
         with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:

@@ -247,7 +247,7 @@ def test_a_node_of_a_block_cluster_is_taken_away_under_load_and_the_others_go_on
 def test_what_a_dead_node_acknowledged_is_there_through_the_others(build: Build, server: str, tmp_path: Path) -> None:
     """A guest writes with verification over several sessions to the last node, and reads through the others. The node
     dies: every write that it acknowledged is found through each of the others, whose loads have no error."""
-    lab = build("block-cluster", {"server": server, "file": "16m", "sessions": "3", "model": "c=2 svc=500"})
+    lab = build("block-cluster", {"server": server, "file": "16m", "sessions": "3", "model": "c=2 svc=1000"})
     first, second, last = [layer for layer in layers_of(lab) if layer.name.startswith("through")]
     client, journal = lab.node("client"), tmp_path / "journal"
     quiet = ("--json", "--progress", "none")
@@ -261,7 +261,10 @@ def test_what_a_dead_node_acknowledged_is_there_through_the_others(build: Build,
     loads = [begun("measure", path.endpoint, *load) for path in (first, second)]
     shape = ("--size", "8m", "--bs", "4k", "--iodepth", "8", "--runtime", "60s", "--flush-every", "50")
     writing = begun("verify", last.endpoint, *shape, "--journal", str(journal))
-    time.sleep(4)
+    until = time.monotonic() + 60
+    while (not journal.exists() or journal.stat().st_size < 5_000) and writing.poll() is None:
+        assert time.monotonic() < until, "it does not write"
+        time.sleep(0.05)
     with lab.ledger.locked():
         assert stacks.shrink(lab) == "n3"
     out, err = writing.communicate(timeout=60)
