@@ -15,11 +15,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from strata import units
+from strata.diagnose import times
 from strata.diagnose.case import LEAST_EXPLAINED, MOST_PER_POINT, Case, Pair
 from strata.diagnose.identity_key import IdentityKey
 from strata.diagnose.models import MODEL_SD, Fit, LimitKind, bounded
 from strata.diagnose.rows import Predicted
 from strata.diagnose.view import Point, View
+from strata.model.analysis import CellSummary
 from strata.model.experiment import Condition, Experiment, Metric
 from strata.model.workload import Workload
 
@@ -31,7 +34,7 @@ APART = 0.7
 """Of one request more or fewer, at most, by which a row may leave the number open."""
 OFF = 1.25
 """What the straight line through two sizes may be off by at another one."""
-MAY_BE = 3.0
+MAY_BE = 6.0
 """How much better another shape may fit, in the units of `Fit.total`, before a queue need not be thought of."""
 
 
@@ -72,7 +75,14 @@ def served(view: View, *, writes: bool) -> Served | None:
         return None
     last = max(deep, key=lambda p: p.n)
     one = alone[last.pattern]
-    return Served(max(1.0, last.x_below / one.x_below), max(0.0, 1 / one.x - 1 / one.x_below))
+    below = _time_of_one(one.lower, one.x_below)
+    return Served(max(1.0, last.x_below * below), max(0.0, _time_of_one(one.upper, one.x) - below))
+
+
+def _time_of_one(cell: CellSummary, rate: float) -> float:
+    """Seconds of one request alone, by their median: a busy machine holds some of them up for long."""
+    middle = times.at(cell, 50)
+    return 1 / rate if middle is None else min(1 / rate, middle / units.NS_PER_S)
 
 
 def of(pair: Pair) -> Queue | None:

@@ -69,6 +69,7 @@ def test_where_all_blocks_take_the_same_time_neither_is_certain(limit: dict[str,
         found = told(one, measured(one, seed, 0.02), seed, 0.02)
         assert found.verdict.cause in (Cause.LIMITED_QUEUE, Cause.IOPS_CAP)
         assert found.verdict.confidence < 0.8, found.verdict
+        assert found.verdict.cause is Cause.LIMITED_QUEUE or "would look the same" in found.verdict.explanation
 
 
 def test_a_cap_that_is_no_whole_number_is_told_as_before() -> None:

@@ -84,13 +84,22 @@ def judge_pair(pair: Pair) -> Opinion:
         f"workloads give {observe.spread([p.x for p in bound], 'count')}",
         title=f"{end} is capped at {cap}{where}",
         explanation=f"{len(bound)} workloads stop at the same {cap} whatever their block size; {view.below.name} "
-        f"gives up to {units.count(max(p.x_below for p in bound))} IOPS.{under}",
+        f"gives up to {units.count(max(p.x_below for p in bound))} IOPS.{under}{_or_a_queue(pair)}",
         next_step="Look for a limit on requests per second at the export, volume or tenant, and have it raised; "
         "larger blocks carry more bytes under the same limit."
         if view.wired
         else NEXT_STEP,
         lead=_lead(pair),
     )
+
+
+def _or_a_queue(pair: Pair) -> str:
+    """What else gives these figures, where a whole number of requests at once does."""
+    queue = few_at_once.of(pair)
+    if queue is None or few_at_once.lead(pair, queue, LimitKind.CAP) < -few_at_once.MAY_BE:
+        return ""
+    many = "One request" if queue.count == 1 else f"{queue.count} requests"
+    return f" {many} served at once would look the same but for blocks that take longer."
 
 
 def _lead(pair: Pair) -> float:
