@@ -19,6 +19,8 @@ from strata.model.resources import Card as Interface
 IDLE, OTHERS, WAITS, FOREIGN, HEADS, FULL, AS_FULL = 0.01, 1.3, 1500.0, 0.2, 1.15, 0.8, 0.85
 """``WAITS``: bytes; less than a frame on average is not a queue. ``FOREIGN``: of the most that the card carries.
 ``HEADS``: bytes on a wire for each byte of the application, heads included."""
+STEADY = 0.4
+"""Of its median, at least, that other traffic has in every cell."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,8 @@ class CrossTraffic:
 
 def neighbour(view: View) -> CrossTraffic | None:
     """What the card of the slow workloads carries while the layer below is measured, in every one of its cells, beyond
-    what that layer moves itself where it uses a wire; None where that is less than a part."""
+    what that layer moves itself where it uses a wire; None where that is less than a part, or comes and goes with the
+    workload: then that layer brings it about (a mirror whose copies lie on other nodes)."""
     met = card_of(view.affected)
     if met is None:
         return None
@@ -88,7 +91,8 @@ def neighbour(view: View) -> CrossTraffic | None:
     there = [rate(p.lower, met.wire) - own * p.lower.bytes_per_second.value for p in view.everything]
     usual = float(np.median(there))
     most = max(rate(p.upper, met.wire) for p in view.affected)
-    return CrossTraffic(met.wire, usual) if usual >= FOREIGN * most and min(there) >= FOREIGN * most / 3 else None
+    least = max(STEADY * usual, FOREIGN * most / 3)
+    return CrossTraffic(met.wire, usual) if usual >= FOREIGN * most and min(there) >= least else None
 
 
 def rate(cell: CellSummary, wire: Interface) -> float:

@@ -29,6 +29,8 @@ from strata.model.finding import Cause, Evidence, EvidenceKind, Finding, RuledOu
 MOST_FINDINGS = 3
 LEAST_LEFT = 0.05
 CONFIRMED_PART = 0.8
+MOST_NOISE = 0.2
+"""Between rounds: beyond it one layer's rates tell nothing of the layer where no shape explains them."""
 CEILING_CONFIRMED = 0.97
 
 
@@ -82,9 +84,9 @@ def findings(case: Case) -> tuple[NamedFinding, ...]:
 
 def _only_compared(case: Case, named: NamedFinding) -> bool:
     """Whether the comparison is all there is: no cause, or a time for each request, which is what remains when others
-    are ruled out, and which no experiment has told from them."""
+    are ruled out, or a number of requests at once, and no experiment has told these from others."""
     layer, cause = named.finding.layer, named.finding.cause
-    if cause is Cause.PER_REQUEST_COST:
+    if cause in (Cause.PER_REQUEST_COST, Cause.LIMITED_QUEUE):
         return not experiments_of(layer, cause.value, case.tried).telling
     return cause is Cause.UNEXPLAINED
 
@@ -113,8 +115,9 @@ def measured_again(case: Case) -> frozenset[str]:
 
 
 def _of_no_known_cause(case: Case, opinions: Sequence[Opinion], named: set[str]) -> Iterator[NamedFinding]:
-    """Layers that are slower than is promised of them, and of which nothing else was said."""
-    for one in owns(case):
+    """Layers that are slower than is promised of them, and of which nothing else was said; not on a machine that slows
+    whatever it measures now and then: then every layer is slower than promised by no fault of its own."""
+    for one in owns(case) if case.analysis.noise.between_rounds <= MOST_NOISE else ():
         layer = one.station.layer.name
         if one.slow and layer not in named:
             mine = [o for o in opinions if o.layer == layer]

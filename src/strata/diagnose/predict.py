@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from strata.diagnose import models
+from strata.diagnose import few_at_once, models
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
@@ -180,7 +180,7 @@ def _without_its_limit(pair: Pair, found: models.Fit | None, point: Point, workl
 
 def _below(pair: Pair, point: Point, workload: Workload) -> Range:
     """What the layer below gives with ``workload``: by its profile over depths; between equal IOPS and equal bytes for
-    another block size."""
+    another block size, nearer where two sizes tell what a byte adds."""
     profile = pair.view.profile(point)
     depths, rates = [d for d, _ in profile], [x for _, x in profile]
     n = workload.outstanding
@@ -190,4 +190,4 @@ def _below(pair: Pair, point: Point, workload: Workload) -> Range:
     deeper = at * n / depths[-1] if n > depths[-1] else at
     share = point.bs / round(workload.bs_moments[0])
     ends = (at, deeper, at * share, deeper * share)
-    return min(ends), max(ends)
+    return few_at_once.below(pair.view, point, workload, (min(ends), max(ends)))

@@ -21,7 +21,7 @@ from strata.model.workload import ClosedLoop, Workload
 
 LEAST_BLOCK, MOST_BLOCK, MOST_DEPTH = 4096, 1 << 20, 256
 MOST_CELLS = 4
-WORDS = {0.25: "a quarter of", 0.5: "half", 2.0: "twice", 4.0: "four times"}
+WORDS = {0.25: "a quarter of", 0.5: "half", 2.0: "twice", 4.0: "four times", 8.0: "eight times"}
 
 RIVAL = {
     LimitKind.BANDWIDTH: LimitKind.CAP,

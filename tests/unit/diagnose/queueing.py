@@ -2,7 +2,8 @@
 
 Requests pass, in order: CPUs of the machine (m servers, a + b·bytes each), the wire there (one server, bytes ÷
 rate), the layer's delay, a request budget (one token each 1/C), a lock (one server), the medium (c servers, lognormal
-service), and leave. A closed loop of N requests issues the next when one leaves.
+service; no more at once than there are threads, each of which is held a little longer), and leave. A closed loop of N
+requests issues the next when one leaves.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ class Path:
     wire_writes_only: bool = False
     cap: float = 0.0
     lock: float = 0.0
+    threads: int = 0
+    held: float = 0.0
     cores: int = 2
     cpu: float = 5e-6
     cpu_per_byte: float = 0.0
@@ -55,7 +58,8 @@ class _Station:
 def run(path: Path, n: int, size: int, writes: bool, sequential: bool) -> tuple[float, float, float]:
     """(IOPS, mean seconds, CPU busy share) of a closed loop of ``n`` requests of ``size`` bytes."""
     rng = random.Random(f"{path} {n} {size} {writes} {sequential}")
-    cores, wire, lock, medium = _Station(path.cores), _Station(1), _Station(1), _Station(path.servers)
+    at_once = min(path.servers, path.threads or path.servers)
+    cores, wire, lock, medium = _Station(path.cores), _Station(1), _Station(1), _Station(at_once)
     tokens = 0.0
     service = (path.service + path.per_byte * size) * (path.reorder if writes and sequential else 1.0)
     total = 400 + 60 * n
@@ -76,7 +80,7 @@ def run(path: Path, n: int, size: int, writes: bool, sequential: bool) -> tuple[
                 t = tokens
             t = lock.leave(t, path.lock) if path.lock else t
         elif stage == 3:
-            t = medium.leave(t, service * rng.lognormvariate(0, path.spread))
+            t = medium.leave(t, service * rng.lognormvariate(0, path.spread) + path.held)
         else:
             finished.append(t)
             times.append(t - started)

@@ -373,3 +373,22 @@ def test_the_working_set_is_what_a_workload_asks_for_alike() -> None:
     hot = whole.model_copy(update={"order": Zipf(theta=1.2)})
     assert [analysis.working_set(w) for w in (whole, part, hot)] == [64 << 20, 16 << 20, None]
     assert run((), False).working_set(whole) is None
+
+
+@pytest.mark.parametrize(("noise", "blamed"), [(0.05, True), (0.19, True), (0.25, False)])
+def test_a_machine_that_holds_things_up_blames_no_layer_without_a_cause(noise: float, blamed: bool) -> None:
+    """One read at a time is far slower than promised, all others are as they should be: no limit does that."""
+    analysis = analysed({})
+    cells = []
+    for cell in analysis.cells:
+        alone = cell.workload.outstanding == 1 and not cell.workload.rw.writes
+        slow = {
+            k: None if v is None else v * 0.35
+            for k, v in (("value", cell.iops.value), ("low", cell.iops.low), ("high", cell.iops.high))
+        }
+        cells.append(
+            cell.model_copy(update={"iops": cell.iops.model_copy(update=slow), "curve": ()}) if alone else cell
+        )
+    loud = analysis.noise.model_copy(update={"between_rounds": noise})
+    found = diagnose(PROMISED, analysis.model_copy(update={"cells": tuple(cells), "noise": loud}))
+    assert any(f.cause is Cause.UNEXPLAINED and f.layer == "disk" for f in found.findings) is blamed

@@ -44,7 +44,7 @@ def test_reads_alone_are_enough(name: str) -> None:
     ("limit", "trip", "cause"),
     [
         ({"delay": 3.0}, 3.0, Cause.WIRE_LATENCY),
-        ({"cap": 0.25}, 0.0, Cause.IOPS_CAP),
+        ({"cap": 0.3}, 0.0, Cause.IOPS_CAP),
         ({"lock": 4.0}, 0.0, Cause.PER_REQUEST_COST),
         ({"wire": 0.3}, 0.0, Cause.WIRE_BANDWIDTH),
     ],
@@ -70,8 +70,8 @@ def test_a_layer_of_three_is_named_and_the_one_above_it_is_not() -> None:
             Layer(name="guest", endpoint="nbd://127.0.0.1:4/guest", on=("path",)),
         ),
     )
-    slow = Path(base=100e-6, cap=1000)
-    paths = {"direct": Path(base=20e-6), "path": slow, "guest": Path(base=150e-6, cap=1000)}
+    slow = Path(base=100e-6, cap=1250)
+    paths = {"direct": Path(base=20e-6), "path": slow, "guest": Path(base=150e-6, cap=1250)}
     trips = {"direct": 4e-5, "path": 5e-5, "guest": 6e-5}
     for seed in range(5):
         verdict = diagnose(stack, simulate(stack, paths, seed=seed, sd=0.05, trips=trips)).verdict
@@ -184,7 +184,7 @@ def test_writes_that_wait_until_they_are_durable_show_no_cap(sync: Sync) -> None
     """One commit after the other gives one rate for all sizes, as a cap does."""
     plain = (*(w for w in DEFAULT if w.rw.writes), workload("randwrite", 8, 1), workload("randwrite", 8, 32))
     writes = tuple(w.model_copy(update={"sync": sync}) for w in plain)
-    paths = {"direct": Path(base=20e-6), "path": Path(base=100e-6, cap=500)}
+    paths = {"direct": Path(base=20e-6), "path": Path(base=100e-6, cap=700)}
     analysis = simulate(demo_stack(), paths, seed=2, sd=0.03, workloads=writes, trips={"direct": 4e-5, "path": 5e-5})
     verdict = diagnose(demo_stack(), analysis).verdict
     assert (verdict.cause is Cause.IOPS_CAP) is (sync is Sync.NONE)

@@ -77,6 +77,19 @@ def test_a_card_that_is_used_while_nobody_of_the_path_does_is_a_neighbours() -> 
     assert "90 MiB/s" in found.verdict.headline
 
 
+@pytest.mark.parametrize(("part", "others"), [(0.1, False), (0.35, False), (0.5, True), (1.2, True)])
+@pytest.mark.parametrize("writes", [False, True])
+def test_traffic_that_comes_and_goes_with_the_layer_below_is_its_own(part: float, others: bool, writes: bool) -> None:
+    """A mirror whose copies lie on other nodes: some workloads use the wire, one direction at one depth hardly."""
+
+    def below(cell: CellSummary) -> dict[str, float]:
+        rarely = cell.workload.outstanding == 8 and cell.workload.rw.writes is writes and cell.workload.rw.random
+        return carried(90 * MIB * (part if rarely else 1.0), 40_000, own=1.15)(cell)
+
+    found = seen("slow-wire", carried(100 * MIB, 90_000), below)
+    assert (named(found) is Cause.NOISY_WIRE) is others
+
+
 @pytest.mark.parametrize(("below", "waiting"), [(1 * MIB, 90_000.0), (90 * MIB, 0.0)])
 def test_a_quiet_card_and_one_with_room_are_not(below: float, waiting: float) -> None:
     assert named(seen("slow-wire", carried(100 * MIB, waiting), carried(below, 0.0))) is not Cause.NOISY_WIRE

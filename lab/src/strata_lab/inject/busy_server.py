@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import annotations
+
 import contextlib
 import os
 from collections.abc import Set
@@ -16,15 +18,28 @@ from strata_lab.parts import busy
 from strata_lab.truth import How, ProofCell, Signal, per_severity
 
 
-def _inject(lab: Lab, value: float) -> None:
+def _bound(lab: Lab) -> None:
+    """Its healthy twin is bound, too: what the other programs take is then all that differs."""
     server_node(lab)
-    here = {max(os.sched_getaffinity(0))}
     for name in {f["process"] for f in lab.facts("server")}:
         for pid in proc.family(lab.process(name).pid):
-            bind(pid, here)
-    for number in range(int(value)):
-        other = lab.run(None, programs.python_file(Path(busy.__file__)), name=f"busy-{number}")
-        bind(other.pid, here)
+            bind(pid, _cpu())
+
+
+def _inject(lab: Lab, value: float) -> None:
+    _bound(lab)
+    other = lab.run(None, programs.python_file(Path(busy.__file__), f"{value / 100:g}"), name="busy")
+    bind(other.pid, _cpu())
+    first(other.pid)
+
+
+def _cpu() -> set[int]:
+    return {max(os.sched_getaffinity(0))}
+
+
+def first(pid: int) -> None:
+    """Before ordinary programs, so that it gets what it asks for. A nice value counts within its own session alone."""
+    os.sched_setscheduler(pid, os.SCHED_RR, os.sched_param(1))
 
 
 def bind(pid: int, cpus: Set[int]) -> None:
@@ -40,14 +55,14 @@ def bind(pid: int, cpus: Set[int]) -> None:
 
 INJECTION = of_the_server(
     title="a busy CPU of the server",
-    mechanism="so many other programs compute on the CPU to which the server's threads are bound",
-    value=per_severity(2, 5, 12),
-    unit="other programs",
-    bounds=(1, 64),
-    whole=True,
+    mechanism="other programs take this share of the CPU to which the server's threads are bound",
+    value=per_severity(30, 60, 85),
+    unit="% of the CPU",
+    bounds=(1, 95),
+    prepare=_bound,
     inject=_inject,
     cell=ProofCell("top", "randread", "8k", 16),
-    impact=per_severity(1.2, 1.5, 2.5),
+    impact=per_severity(1.2, 1.7, 3),
     signals=(Signal("disk.service_us", How.STAYS, 1.5),),
     must=(Cause.PROCESSORS,),
     partly=(Cause.SINGLE_THREAD, Cause.PER_REQUEST_COST),

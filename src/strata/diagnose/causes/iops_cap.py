@@ -15,7 +15,8 @@ Evidence it needs
 What rules it out
     Slow cells with different IOPS; any read with more IOPS than the cap; time added below the cap (then requests are
     served one at a time instead). Between layers: capped cells that are all writes which wait until they are durable,
-    because commits that are processed one by one look the same.
+    because commits that are processed one by one look the same. A cap that is a whole number of requests at once, each
+    for its time at the layer below, is not certain until blocks that take longer have told it from a queue.
 What to do next
     Look for a limit on the volume, device or export; larger blocks carry more bytes under the same cap.
 How sure
@@ -36,7 +37,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from strata import units
-from strata.diagnose import blamed, observe, own_limits
+from strata.diagnose import blamed, few_at_once, observe, own_limits
 from strata.diagnose.blamed import LimitText
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.evidence import operational
@@ -83,13 +84,28 @@ def judge_pair(pair: Pair) -> Opinion:
         f"workloads give {observe.spread([p.x for p in bound], 'count')}",
         title=f"{end} is capped at {cap}{where}",
         explanation=f"{len(bound)} workloads stop at the same {cap} whatever their block size; {view.below.name} "
-        f"gives up to {units.count(max(p.x_below for p in bound))} IOPS.{under}",
+        f"gives up to {units.count(max(p.x_below for p in bound))} IOPS.{under}{_or_a_queue(pair)}",
         next_step="Look for a limit on requests per second at the export, volume or tenant, and have it raised; "
         "larger blocks carry more bytes under the same limit."
         if view.wired
         else NEXT_STEP,
-        lead=pair.lead(LimitKind.CAP),
+        lead=_lead(pair),
     )
+
+
+def _or_a_queue(pair: Pair) -> str:
+    """What else gives these figures, where a whole number of requests at once does."""
+    queue = few_at_once.of(pair)
+    if queue is None or few_at_once.lead(pair, queue, LimitKind.CAP) < -few_at_once.MAY_BE:
+        return ""
+    many = "One request" if queue.count == 1 else f"{queue.count} requests"
+    return f" {many} served at once would look the same but for blocks that take longer."
+
+
+def _lead(pair: Pair) -> float:
+    """Over the next shape, and over a queue whose whole number gives these figures too."""
+    queue, lead = few_at_once.of(pair), pair.lead(LimitKind.CAP)
+    return lead if queue is None else min(lead, -few_at_once.lead(pair, queue, LimitKind.CAP))
 
 
 def judge(case: Case) -> Iterator[Opinion]:

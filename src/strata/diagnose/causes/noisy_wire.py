@@ -10,7 +10,7 @@ Evidence it needs
     layer below is measured, which does not use it. Differential: the loss.
 What rules it out
     A card that is idle while nothing on the path uses it; a card that is not saturated; a layer below that uses the
-    wire too.
+    wire too: its traffic comes and goes with the workload.
 What to do next
     Find the sender (per-connection counters of both nodes), then move it, limit it, or give this layer its own card.
 How sure

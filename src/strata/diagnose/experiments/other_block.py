@@ -19,7 +19,7 @@ from strata.model.workload_options import OPTIONS
 
 SIDES = ("full", "wait")
 
-FACTORS = (0.25, 4.0, 0.5, 2.0)
+FACTORS = (0.25, 4.0, 0.5, 2.0, 8.0)
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
