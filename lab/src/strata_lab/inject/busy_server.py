@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import annotations
-
 import contextlib
 import os
 from collections.abc import Set
