@@ -234,7 +234,7 @@ def test_each_node_adds_its_own_load(tmp_path: Path, monkeypatch: pytest.MonkeyP
         target("--null", "1g", "--latency", "20ms", "--iops", 120) as (uri, _),
         fleet.nodes(3, tmp_path / "fleet") as (address, _),
     ):
-        words = ("--over", "nodes", "--nodes", address, "--no-open-loop", "--budget", "9s")
+        words = ("--over", "nodes", "--nodes", address, "--no-open-loop", "--budget", "15s")
         found = scaled(uri, *words, "--points", "1,2,3")
         refused = strata("scale", uri, *words, "--points", "1,4")
     assert {p["value"]: p["outstanding"] for p in found["points"]} == {1: 1, 2: 2, 3: 3}
