@@ -59,7 +59,7 @@ SCENES = {
     "slow-wire": demo("path", Cause.WIRE_BANDWIDTH, wire=20 * MIB),
     "slow-wire-writes": demo("path", Cause.WIRE_BANDWIDTH, wire=20 * MIB, wire_writes_only=True),
     "far-wire": demo("path", Cause.WIRE_LATENCY, trip=5.045e-3, delay=5e-3),
-    "capped-target": demo("path", Cause.IOPS_CAP, cap=1150),
+    "capped-target": demo("path", Cause.IOPS_CAP, cap=750),
     "slow-service": demo("path", Cause.PER_REQUEST_COST, delay=3e-3),
     "one-at-a-time": demo("path", Cause.PER_REQUEST_COST, lock=1e-3),
     "everyday": everyday(cpu=60e-6, cpu_per_byte=0.8e-9),

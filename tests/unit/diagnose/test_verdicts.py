@@ -53,7 +53,7 @@ def test_a_share_that_beats_its_file_system_is_impossible() -> None:
 
 def test_the_generator_is_named_when_the_slow_cells_are_at_its_ceiling() -> None:
     scene = SCENES["capped-target"]
-    analysis = simulate(scene.stack, scene.paths, seed=1, sd=0.03, trips=scene.trips, ceiling=1100)
+    analysis = simulate(scene.stack, scene.paths, seed=1, sd=0.03, trips=scene.trips, ceiling=825)
     verdict = diagnose(scene.stack, analysis).verdict
     assert (verdict.kind, verdict.cause) == (VerdictKind.GENERATOR, Cause.GENERATOR)
 
