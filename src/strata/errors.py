@@ -27,7 +27,8 @@ class Exit(IntEnum):
     GATE = (
         3,
         "gate failed",
-        "`strata gate` found a regression, `strata verify` a fault, `strata check` a broken law, "
+        "`strata gate` found a regression, `strata verify` (and the one beside `strata scale --under-load`) a fault, "
+        "`strata check` a broken law, "
         "`strata node trust --check` an unusable certificate",
     )
     INCONCLUSIVE = (

@@ -21,24 +21,28 @@ ROOT = Path(__file__).resolve().parents[2]
 QUICK = ("--ramp-time", "50ms", "--progress", "none")
 
 
-def strata(*words: object, before: Callable[[], None] | None = None) -> subprocess.CompletedProcess[str]:
+def strata(
+    *words: object, before: Callable[[], None] | None = None, timeout: float = 120
+) -> subprocess.CompletedProcess[str]:
     """Runs `strata WORDS…` to its end; ``before`` runs in the child.
 
     A disk may stand still for the 50 ms that a test measures: then it runs again. One that never answers does so each
     time.
     """
     for _ in range(3):
-        done = _once(words, before)
-        if words[0] != "measure" or "no I/O completed" not in done.stderr:
+        done = _once(words, before, timeout)
+        if words[:1] != ("measure",) or "no I/O completed" not in done.stderr:
             break
     return done
 
 
-def _once(words: Sequence[object], before: Callable[[], None] | None) -> subprocess.CompletedProcess[str]:
+def _once(
+    words: Sequence[object], before: Callable[[], None] | None, timeout: float
+) -> subprocess.CompletedProcess[str]:
     if before is None and forked.able():
-        return forked.run(tuple(map(str, words)), timeout=120)
+        return forked.run(tuple(map(str, words)), timeout=timeout)
     argv = [*STRATA, *map(str, words)]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False, preexec_fn=before)
+    return subprocess.run(argv, capture_output=True, text=True, timeout=timeout, check=False, preexec_fn=before)
 
 
 def started(*words: object, env: Mapping[str, str] = os.environ) -> Process:

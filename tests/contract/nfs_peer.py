@@ -18,7 +18,8 @@ from strata.host.process import dies_with_us
 from strata.model.endpoint import Endpoint
 
 CONFIG = """
-NFS_Core_Param {{ Protocols = 3; Enable_UDP = false; MNT_Port = 20048; NFS_Port = 2049; Enable_NLM = false; }}
+NFS_Core_Param {{ Protocols = 3; Enable_UDP = false; MNT_Port = 20048; NFS_Port = 2049; Enable_NLM = false;
+    Enable_RQUOTA = false; }}
 NFSv4 {{ Graceless = true; RecoveryRoot = "{folder}"; }}
 EXPORT {{
     Export_Id = 1; Path = "{data}"; Pseudo = "/share"; Protocols = 3; Access_Type = RW; Squash = No_Root_Squash;

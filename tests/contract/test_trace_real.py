@@ -179,10 +179,9 @@ def test_interrupted_it_shows_what_it_has_and_leaves_nothing(device: str) -> Non
     assert name not in instances()
 
 
-def test_where_tracefs_is_not_mounted_it_refuses_with_the_command() -> None:
-    need_root()
+def test_where_tracefs_is_not_mounted_it_refuses_with_the_command(device: str) -> None:
     hide = 'umount -a -t tracefs; exec "$@"'
-    argv = ["unshare", "--mount", "sh", "-c", hide, "sh", *STRATA, "trace", "/dev/null"]
+    argv = ["unshare", "--mount", "sh", "-c", hide, "sh", *STRATA, "trace", device]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "tracefs is not mounted here" in done.stderr

@@ -243,7 +243,8 @@ def test_a_scheduler_that_dies_at_the_end_costs_the_traces_and_not_the_watching(
     with cluster(tmp_path, ["n1", "n2"], apart=apart) as nodes, load(device):
         where = str(stack(tmp_path, device))
         seen, _ = observe(Watching(where=where, seconds=4.7, nodes=nodes.address), kill)
-    assert any(why.startswith("traces: n1: ") for why in seen.absent), seen.absent
+    # On a busy machine a sample is under way then, and the node is lost before its traces are asked for.
+    assert any(why.startswith(("traces: n1: ", "n1: ")) for why in seen.absent), seen.absent
     assert any(rate is not None for rate in of_device(seen, device.removeprefix("/dev/"), "n1"))
     assert told(seen).verdict.headline
 

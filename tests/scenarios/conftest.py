@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
-import forked
+import commands
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,13 +20,7 @@ Strata = Callable[..., "subprocess.CompletedProcess[str]"]
 def strata() -> Strata:
     """Runs `strata WORDS…` in a process of its own and gives back what it said."""
 
-    def run(*words: object, timeout: float = 240) -> subprocess.CompletedProcess[str]:
-        if forked.able():
-            return forked.run(tuple(map(str, words)), timeout)
-        argv = [sys.executable, "-m", "strata", *map(str, words)]
-        return subprocess.run(argv, capture_output=True, text=True, timeout=timeout, check=False)
-
-    return run
+    return partial(commands.strata, timeout=240)
 
 
 @pytest.fixture

@@ -42,8 +42,8 @@ def test_a_path_with_a_colon_is_a_path() -> None:
 def test_behind_a_pipe_or_a_terminal_there_is_no_storage(verb: str, tmp_path: Path) -> None:
     """`strata watch /dev/null` told who wrote there, as if that were its load."""
     os.mkfifo(pipe := tmp_path / "pipe")
-    for where in ("/dev/null", str(pipe)):
-        with pytest.raises(UsageError, match=f"cannot {verb} {where}: it is not a file, directory or block device"):
+    for where, kind in (("/dev/null", "a character device"), (str(pipe), "a fifo")):
+        with pytest.raises(UsageError, match=f"cannot {verb} {where}: it is {kind}, and no file, directory or block"):
             existing(where, verb)
 
 

@@ -97,9 +97,10 @@ def endpoints_of(uris: Sequence[str]) -> list[Endpoint]:
 def check_together(endpoints: Sequence[Endpoint], workload: Workload) -> None:
     """Raises `UsageError` where one client would load several exports, files or units of servers: an engine loads one.
 
-    Here, and not by the engine: its clients would refuse it one by one, after their files were made.
+    Here, and not by the engine: its clients would refuse it one by one, after their files were made. A workload without
+    shares drives the first of them (a sweep over disks begins so).
     """
-    if len(endpoints) > 1 and endpoints[0].remote and workload.deal != "client":
+    if len(workload.shares) > 1 and endpoints[0].remote and workload.deal != "client":
         where = ", ".join(e.uri for e in endpoints)
         why = "one client loads one export, file or unit of a server at a time"
         hint = f"give each client one of them: --deal client --clients {len(endpoints)}; or measure each by itself"

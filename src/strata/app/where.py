@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from strata.errors import UsageError
+from strata.host.untrusted import kind_of
 from strata.schemes import WRITTEN
 from strata.text import secrets
 
@@ -44,7 +45,7 @@ def understood(word: str, verb: str = "measure") -> str:
     if kind == stat.S_IFDIR or path.suffix == ".toml":
         return word
     if kind not in SCHEME_OF:
-        raise _no_storage(word, verb)
+        raise _no_storage(path, verb)
     return f"{SCHEME_OF[kind]}:{_absolute(word)}"
 
 
@@ -74,7 +75,7 @@ def existing(where: Path | str, verb: str) -> Path:
     path = local(where)
     if path.exists():
         if stat.S_IFMT(path.stat().st_mode) not in (*SCHEME_OF, stat.S_IFDIR):
-            raise _no_storage(str(where), verb)
+            raise _no_storage(path, verb)
         return path
     scheme, colon, _ = str(where).partition(":")
     if colon and scheme in WRITTEN and scheme not in LOCAL:
@@ -84,8 +85,9 @@ def existing(where: Path | str, verb: str) -> Path:
     raise missing(path, verb)
 
 
-def _no_storage(word: str, verb: str) -> UsageError:
-    return UsageError(f"cannot {verb}", word, "it is not a file, directory or block device", "lsblk -p lists devices")
+def _no_storage(path: Path, verb: str) -> UsageError:
+    why = f"it is {kind_of(path.stat().st_mode)}, and no file, directory or block device"
+    return UsageError(f"cannot {verb}", str(path), why, "lsblk -p lists devices")
 
 
 def place_of(where: str) -> Path | None:
