@@ -7,7 +7,7 @@ HOUSE := $(PYTHON) scripts/house.py
 run: ## build, then measure the storage under this directory and name what limits it
 	@$(HOUSE) run $(ARGS)
 
-test: ## build, install what the tests need, run every check and every test
+test: ## build, install what the tests need, run every check and the tests of every day (STRATA_SUITE=whole: all that CI runs)
 	@$(HOUSE) test $(ARGS)
 
 quick: ## within a minute: lints, and the unit tests of what changed since BASE (main); builds nothing

@@ -53,6 +53,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("slow") and "slow" not in wanted:
             item.add_marker(pytest.mark.skip(reason="not in the everyday suite: pytest -m slow"))
+        if item.get_closest_marker("ci") and "ci" not in wanted and os.environ.get("STRATA_SUITE") != "whole":
+            item.add_marker(pytest.mark.skip(reason="not in the everyday suite: STRATA_SUITE=whole, or pytest -m ci"))
         for marker in TOOLS:
             if item.get_closest_marker(marker) and (missing := _missing(marker)):
                 if os.environ.get("STRATA_REQUIRE") == "all":

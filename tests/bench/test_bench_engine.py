@@ -48,6 +48,7 @@ BESIDE_OTHERS = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.first
 @pytest.mark.peer
 def test_the_smoke_run_fills_every_line(tmp_path: Path) -> None:

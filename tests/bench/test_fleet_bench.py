@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HOSTS = Path(__file__).parents[2] / "benches" / "fleet" / "hosts.py"
 
 
+@pytest.mark.ci
 def test_a_row_that_fails_is_told_and_the_next_one_is_measured() -> None:
     """A fleet without hosts cannot be measured, with however many clients."""
     words = [sys.executable, HOSTS, "--hosts", "0", "0x2"]

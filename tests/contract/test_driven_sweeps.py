@@ -50,12 +50,10 @@ SWEPT = {
     "cores": (("--points", "1,2", "--numjobs", "2"), 6),
 }
 """By axis, with the points of all layers: no connections lead to a file."""
-EVERY_DAY = ("iodepth", "clients")
+TIERS = {"iodepth": (), "clients": pytest.mark.ci}
 
 
-@pytest.mark.parametrize(
-    "axis", [*EVERY_DAY, *(pytest.param(x, marks=pytest.mark.slow) for x in SWEPT if x not in EVERY_DAY)]
-)
+@pytest.mark.parametrize("axis", [pytest.param(axis, marks=TIERS.get(axis, pytest.mark.slow)) for axis in SWEPT])
 def test_the_points_of_a_sweep_are_driven_by_the_nodes_of_their_layers(
     tmp_path: Path, nodes: Running, data: Path, share: str, axis: str
 ) -> None:
@@ -120,6 +118,7 @@ def test_axes_that_a_stack_with_nodes_does_not_have_are_refused(
     assert not descriptors(nodes, data)
 
 
+@pytest.mark.ci
 def test_a_matrix_is_driven_from_the_nodes_and_goes_on_there(
     tmp_path: Path, nodes: Running, data: Path, share: str
 ) -> None:

@@ -122,6 +122,7 @@ def test_the_node_with_the_device_traces_every_layer_above_it_whoever_drives_it(
     assert not found["failures"] and "trace" not in found["run"]["message"]
 
 
+@pytest.mark.ci
 def test_a_node_that_may_not_trace_says_so_and_the_others_do(
     tmp_path: Path, volume: tuple[str, Path], data: Path
 ) -> None:

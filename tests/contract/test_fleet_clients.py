@@ -95,6 +95,7 @@ def test_a_stop_reaches_the_nodes(cluster: tuple[Cluster, Any]) -> None:
     assert result.stop_reason == "stopped" and len(result.clients) == 3
 
 
+@pytest.mark.ci
 def test_a_stopped_scheduler_ends_the_load_of_its_nodes(cluster: tuple[Cluster, Any]) -> None:
     """The load of each node ends within 10 s of the scheduler's last moment, seen by the nodes' load threads."""
     made, processes = cluster

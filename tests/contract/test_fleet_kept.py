@@ -123,6 +123,7 @@ def test_a_client_that_was_stopped_for_a_while_has_no_result_and_all_measure_aga
         assert again.started_unix_ns > result.started_unix_ns and again.iops == pytest.approx(400, rel=0.1)
 
 
+@pytest.mark.ci
 @pytest.mark.first
 @pytest.mark.root
 def test_a_client_whose_link_is_cut_is_named_in_time_and_ends_its_load(tmp_path: Path) -> None:

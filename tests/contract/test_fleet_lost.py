@@ -153,6 +153,7 @@ def test_the_scheduler_stands_still(running: Running) -> None:
         assert all(f.read_text().split()[1] == "False" for f in files)
 
 
+@pytest.mark.ci
 @pytest.mark.first
 def test_a_scheduler_that_stood_still_loses_no_node_for_it(running: Running) -> None:
     """It has not read their heartbeats: those of 12 s are in its sockets when it goes on."""
@@ -168,6 +169,7 @@ def test_a_scheduler_that_stood_still_loses_no_node_for_it(running: Running) -> 
         assert connected.ask("n1", fleet_calls.add, 1, 2) == 3
 
 
+@pytest.mark.ci
 @pytest.mark.first
 @pytest.mark.root
 def test_one_whose_link_is_cut(tmp_path: Path) -> None:

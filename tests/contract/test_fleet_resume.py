@@ -112,6 +112,7 @@ def none_twice(document: dict[str, Any]) -> int:
     return len(done)
 
 
+@pytest.mark.ci
 @pytest.mark.first
 @pytest.mark.calm
 @pytest.mark.parametrize(
@@ -312,6 +313,7 @@ def whole_once(run_id: str, names: Sequence[str]) -> EngineResult:
     return cell.result
 
 
+@pytest.mark.ci
 @pytest.mark.first
 def test_a_sweep_over_clients_whose_command_is_killed_takes_the_point_in_hand_from_the_nodes(
     served: str, tmp_path: Path
@@ -360,6 +362,7 @@ def test_a_lost_client_ends_a_sweep_which_goes_on_once_it_is_back(served: str, t
     assert [p["value"] for p in document["points"]] == [2, 4, 6, 8] and "n1" in str(document["remarks"])
 
 
+@pytest.mark.ci
 @pytest.mark.first
 def test_a_measurement_that_lost_a_client_is_kept_with_its_error_and_compared_with_nothing(
     served: str, tmp_path: Path
@@ -394,6 +397,7 @@ def test_a_measurement_that_lost_a_client_is_kept_with_its_error_and_compared_wi
         assert store.load_run(lost.id).status is RunStatus.DONE and list_one(store.cells(lost.id)).error is None
 
 
+@pytest.mark.ci
 def test_several_targets_that_lost_a_client_are_not_said_to_be_resumable_also_when_they_are_stopped(
     tmp_path: Path,
 ) -> None:

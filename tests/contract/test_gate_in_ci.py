@@ -53,6 +53,7 @@ def gate(where: str, job: Path) -> subprocess.CompletedProcess[str]:
     return ran("sh", str(CI / "gate.sh"), where, *cell, job=job)
 
 
+@pytest.mark.ci
 @pytest.mark.first
 @pytest.mark.calm
 def test_the_script_passes_what_is_healthy_and_stops_what_lost_30_percent(job: Path) -> None:

@@ -166,6 +166,7 @@ def test_words_that_do_not_go_together_are_refused(served: str, words: tuple[str
     assert done.returncode == 2 and done.stderr.startswith("error:")
 
 
+@pytest.mark.ci
 def test_layers_of_a_directory_are_measured_interleaved_and_the_file_is_gone(tmp_path: Path) -> None:
     here = tmp_path / "data"
     here.mkdir()

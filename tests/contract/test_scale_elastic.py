@@ -78,6 +78,7 @@ def test_a_write_that_is_lost_meanwhile_is_found_and_is_the_exit_code(tmp_path: 
     assert found["verified"]["verdict"] == "faults" and found["verified"]["faulty"] > 0
 
 
+@pytest.mark.ci
 def test_a_change_that_fails_or_a_load_that_dies_ends_it_and_the_number_is_put_back(tmp_path: Path) -> None:
     told = tmp_path / "told"
     words = ("scale", "--under-load", *OVER, *LOAD)

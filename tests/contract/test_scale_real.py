@@ -33,7 +33,7 @@ def scaled(*words: object) -> dict[str, Any]:
 
 
 @pytest.mark.calm
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", [pytest.param(x, marks=() if x == "cap" else pytest.mark.ci) for x in SHAPES])
 @pytest.mark.parametrize("axis", ["iodepth", pytest.param("threads", marks=pytest.mark.slow)])
 def test_limit_and_knee_of_a_known_target_are_found(name: str, axis: str, tmp_path: Path) -> None:
     shape, limit, knee = SHAPES[name]
@@ -99,6 +99,7 @@ def test_predictions_hold_when_the_change_is_made(tmp_path: Path) -> None:
     assert sorted(map(abs, errors))[len(errors) // 2] <= 0.05 and max(map(abs, errors)) <= 0.40, errors
 
 
+@pytest.mark.ci
 def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     with target("--null", "1g", "--socket", tmp_path / "s", "--service-time", "2ms") as (uri, _):
         words = ("scale", uri, "--points", "1,2,4,8,16", "--budget", "12s", "--progress", "plain", "--no-open-loop")
@@ -225,6 +226,7 @@ def test_a_point_that_cannot_be_made_is_left_out_and_said(tmp_path: Path) -> Non
     assert any("cannot set queues=4" in one and "no room" in one for one in found["remarks"]), found["remarks"]
 
 
+@pytest.mark.ci
 @pytest.mark.first
 @pytest.mark.calm
 def test_each_node_adds_its_own_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,6 +286,7 @@ endpoint = "nbd://127.0.0.1:0/own?connections=4"
 """
 
 
+@pytest.mark.ci
 def test_a_sweep_over_a_server_of_its_own_has_the_p90_of_client_server_and_wire(tmp_path: Path) -> None:
     """The columns of a published test of a file server's clients: smbd tells means alone, `strata target` more."""
     words = tmp_path / "stack.toml"

@@ -194,6 +194,7 @@ def test_bounds_hold_on_the_node(tmp_path: Path, apart: Running, devices: tuple[
     assert [n for n in found["notes"] if n.startswith("n1: the window ended after")]
 
 
+@pytest.mark.ci
 @pytest.mark.first
 def test_a_node_that_dies_says_so_and_a_client_that_dies_leaves_nothing(
     tmp_path: Path, apart: Running, devices: tuple[str, str]

@@ -69,6 +69,7 @@ def test_what_earlier_runs_showed_is_the_prior_of_the_next(capped: str) -> None:
     assert earlier["runs"] == [matrix["run"], first["run"]] and earlier["variance_s"] > 0
 
 
+@pytest.mark.ci
 def test_three_runs_of_it_tell_the_fourth_what_equal_starts_differ_by(capped: str) -> None:
     words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "500ms", "--runtime", "5s")
     cpu = min(os.sched_getaffinity(0))

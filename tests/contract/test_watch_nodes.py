@@ -277,6 +277,7 @@ def test_a_node_issues_no_io(tmp_path: Path, shared: Running, device: str) -> No
         assert not names & {"strata-probes", "strata-issuers"}
 
 
+@pytest.mark.ci
 @pytest.mark.first
 def test_a_watching_that_goes_on_keeps_what_nodes_saw_and_which_is_gone(
     tmp_path: Path, apart: Running, device: str

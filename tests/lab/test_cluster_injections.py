@@ -17,6 +17,7 @@ from strata_lab.up import up
 CAUSES = ("redirected-path", "mirror-copies", "reordering", "hot-node")
 
 
+@pytest.mark.ci
 @pytest.mark.root
 def test_the_cap_of_a_virtual_disk_holds_it_and_not_the_store_below() -> None:
     asked = inject.parse("qos-iops:severe")

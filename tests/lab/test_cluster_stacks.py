@@ -89,6 +89,7 @@ def test_a_mirror_of_btrfs_costs_0_r_1_and_1_plus_r(build: Build, copies: int) -
     assert owner_and_other(lab) == pytest.approx([0, remote, 1, 1 + remote], abs=0.15 * copies)
 
 
+@pytest.mark.ci
 def test_a_gluster_volume_costs_0_r_1_and_1_plus_r(build: Build) -> None:
     lab = build("mirrored", {"engine": "gluster", "data": "16m", "medium": "fast"})
     assert owner_and_other(lab) == pytest.approx([0, 1, 1, 2], abs=0.3)
@@ -126,6 +127,7 @@ def test_every_way_to_a_clustered_volume_reaches_the_same_bytes(build: Build) ->
     assert by_layer == pytest.approx(expected, abs=0.15)
 
 
+@pytest.mark.ci
 def test_each_io_of_a_file_level_path_is_one_of_the_disk_and_a_killed_part_of_it_is_no_rest(build: Build) -> None:
     lab = build("cluster-volume", {"data": "16m", "medium": "fast", "landing": "redirected"})
     layers = ("share, other node", "redirected, coordinator", "scale-out share")
@@ -209,7 +211,9 @@ def test_a_storage_node_leaves_a_running_store_and_its_data_stays(build: Build) 
 
 
 @pytest.mark.first
-@pytest.mark.parametrize("server", ["tgt", pytest.param("strata", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "server", [pytest.param("tgt", marks=pytest.mark.ci), pytest.param("strata", marks=pytest.mark.slow)]
+)
 def test_a_node_of_a_block_cluster_is_taken_away_under_load_and_the_others_go_on(build: Build, server: str) -> None:
     lab = build("block-cluster", {"server": server, "file": "16m", "sessions": "3", "model": "c=2 svc=4000"})
     paths = [layer for layer in layers_of(lab) if layer.name.startswith("through")]
@@ -243,7 +247,7 @@ def test_a_node_of_a_block_cluster_is_taken_away_under_load_and_the_others_go_on
 
 
 @pytest.mark.first
-@pytest.mark.parametrize("server", ["strata", "tgt"])
+@pytest.mark.parametrize("server", ["strata", pytest.param("tgt", marks=pytest.mark.ci)])
 def test_what_a_dead_node_acknowledged_is_there_through_the_others(build: Build, server: str, tmp_path: Path) -> None:
     """A guest writes with verification over several sessions to the last node, and reads through the others. The node
     dies: every write that it acknowledged is found through each of the others, whose loads have no error."""
@@ -284,6 +288,7 @@ def test_what_a_dead_node_acknowledged_is_there_through_the_others(build: Build,
         assert found["result"]["writes"] > 0 or found["result"]["reads"] > 1000
 
 
+@pytest.mark.ci
 @pytest.mark.first
 def test_two_connections_of_a_share_use_both_cards(build: Build) -> None:
     """Of 32 MB/s each; bytes as both cards counted them. With ``spread=off`` all go to the one that is named."""

@@ -16,7 +16,9 @@ CELLS = ("--workloads", "*read-*", "--rounds", "3", "--runtime", "150ms", "--ram
 
 
 @pytest.mark.first
-@pytest.mark.parametrize(("sig", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(
+    ("sig", "code"), [pytest.param(signal.SIGINT, 130, marks=pytest.mark.ci), (signal.SIGKILL, -9)]
+)
 def test_the_verdict_outlives_its_experiment(strata, own_state: Path, sig: signal.Signals, code: int) -> None:
     """A busy machine may be told nothing of, and then there is no experiment to end: it is asked again."""
     store = own_state / "strata" / "strata.db"

@@ -59,7 +59,8 @@ def named(report: dict[str, Any], truth: Truth) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(x, marks=pytest.mark.first if x == AS_SHIPPED else ()) for x in shipped.demos()]
+    "name",
+    [pytest.param(x, marks=(pytest.mark.first, pytest.mark.ci) if x == AS_SHIPPED else ()) for x in shipped.demos()],
 )
 def test_demo_names_its_truth(name: str) -> None:
     code, report = told(name)

@@ -35,6 +35,7 @@ def test_measure_with_fio(strata, disk: Path) -> None:
     assert list(disk.iterdir()) == []
 
 
+@pytest.mark.ci
 @pytest.mark.first
 def test_a_run_with_fio_is_resumed_with_fio_and_says_so(strata, disk: Path, own_state: Path) -> None:
     where = ("--size", "16m", "--share", "--layers", "file system,share over loopback", *QUICK)
