@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -59,7 +60,7 @@ PAGES = {
     "sweep": "/runs/{sweep}",
     "what if": "/runs/{sweep}?if.limit=2&if.delay=0.5",
 }
-VIEWS = [
+ALL_VIEWS = [
     (400, "light"),
     (400, "dark"),
     (1000, "light"),
@@ -68,6 +69,8 @@ VIEWS = [
     (2560, "light"),
     (2560, "dark"),
 ]
+VIEWS = ALL_VIEWS if os.environ.get("STRATA_SUITE") == "whole" else ALL_VIEWS[::2]
+"""Each width once, two light and two dark; CI has all (`tests/conftest.py`)."""
 
 FOCUSED = """(() => { const at = document.activeElement, square = at.querySelector(':scope > .square');
     const seen = getComputedStyle(at).outlineStyle !== 'none' ? 'outline'

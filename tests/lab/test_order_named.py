@@ -53,6 +53,7 @@ def diagnosed(name: str, store: Path, injected: str | None, *words: str, by_itse
     return found
 
 
+@pytest.mark.ci
 @pytest.mark.alone
 def test_the_lost_order_is_named_with_what_the_trace_saw(name: str, tmp_path: Path) -> None:
     found = diagnosed(name, tmp_path, "reordering:severe", *SHORT)

@@ -40,6 +40,7 @@ def test_reads_alone_are_enough(name: str) -> None:
 
 
 @pytest.mark.parametrize("service", [80e-6, 300e-6, 4e-3])
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("limit", "trip", "cause"),
     [

@@ -47,6 +47,7 @@ def test_a_law_with_a_maximum_is_told_as_that() -> None:
     assert at is not None and at.value == pytest.approx(law.most_at, rel=0.05)
 
 
+@pytest.mark.ci
 def test_intervals_cover_the_limit_and_the_knee() -> None:
     """Of 60 series of seven points with noise of 2 %, nominal 95 %: at least 85 % of either."""
     held = {"knee": 0, "limit": 0}
