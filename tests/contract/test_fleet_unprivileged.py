@@ -163,7 +163,7 @@ def test_where_it_may_not_write_or_read_is_named_with_the_node(
     assert shut.returncode == 1, shut.stderr
     assert f"cannot use the directory {own.parent} on node n1: you have no permission to write to it" in shut.stderr
     assert "hint: give a directory of your own on the same device" in shut.stderr
-    words = (f"block:{device}", "--nodes", node.address, "--runtime", "200ms", "--progress", "none")
+    words = (f"block:{device}", "--nodes", node.address, "--runtime", "1s", "--progress", "none")
     raw = strata("measure", *words)
     assert raw.returncode == 1, raw.stdout
     said = f"client 0 on n1: cannot open the device {device}: permission denied; run as root"

@@ -84,7 +84,9 @@ def test_writes_arrive_in_their_place(server: IscsiServer, backing: Path, bs: st
     """Short ones go with their command, of long ones most when the target asks for it."""
     before = backing.read_bytes()
     segment = Segment(start=0, length=4 * MIB, target=8 * MIB)
-    asked = request(server.uri(), "randwrite", bs, iodepth=4, threads=2, sync=sync, fsync=4, segments=(segment,))
+    words = {"iodepth": 4, "threads": 2, "sync": sync, "fsync": 4, "segments": (segment,)}
+    # Long enough that a slow machine comes to a flush, too.
+    asked = request(server.uri(), "randwrite", bs, runtime_s=1.0, **words)
     result = engine_of("native").run(asked.model_copy(update={"endpoint": server.endpoint()}))
     assert result.errored == 0
     assert (result.effective["sync"], result.effective["connections"]) == (sync, 2)
