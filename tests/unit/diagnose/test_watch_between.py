@@ -5,19 +5,29 @@ from __future__ import annotations
 import pytest
 
 from strata.diagnose.watch.verdict import Judged, judge
-from strata.model.counters import tcp
+from strata.model.counters import qdisc, servers, target, tcp
 from strata.model.counters.readings import stored_name
 from strata.model.finding import Cause, VerdictKind
 from strata.model.watch import APPLICATION, Observed
-from tests.unit.diagnose.watched import SHARE, TO, arrival, disk, issuer, observed, queue, said, wire
+from tests.unit.diagnose.watched import CARD, SHARE, TO, arrival, disk, issuer, observed, queue, said, wire
+
+SERVER = {"process": "smbd", "node": "n1"}
+ELSEWHERE = {
+    stored_name(qdisc.BACKLOG_BYTES.name, {"discipline": "fq", "handle": "1", **CARD}): 0.0,
+    stored_name(servers.RUN_DELAY.name, SERVER): 0.0,
+    stored_name(target.SECONDS.name, {"direction": "read", "node": "n1"}): 0.3,
+    stored_name(tcp.BUSY.name, {**TO, "end": "server"}): 0.6,
+}
+"""What holds requests that are neither on the wire nor at the device, and holds none here."""
 
 
-def _asleep(both: float, sending: float | None, together: bool) -> Judged:
+def _asleep(both: float, sending: float | None, together: bool, elsewhere: dict[str, float] | None = None) -> Judged:
     """A load of unknown depth over a wire of 4 ms, whose threads sleep; ``both``: requests on the wire and at the
     device, by the least round trip.
     """
     iops = both / 0.0065
-    counters = disk(iops, iops * 0.0025, min(1.0, iops * 0.0025)) | wire(rtt_s=0.004)
+    counters = disk(iops, iops * 0.0025, min(1.0, iops * 0.0025)) | wire(rtt_s=0.004) | (elsewhere or {})
+    counters[stored_name(servers.CPU_SECONDS.name, {**SERVER, "mode": "user"})] = 0.1
     if sending is not None:
         counters[stored_name(tcp.BUSY.name, {**TO, "end": "server"})] = sending
     requests = queue(4 if together else 1, 4, lambda n, s: 2200 + 400 * (n % 4))
@@ -31,11 +41,21 @@ def test_who_sleeps_while_something_is_on_its_way_all_the_time_does_not_limit_it
 
 
 def test_who_sleeps_and_has_nothing_on_its_way_limits_itself() -> None:
-    found = _asleep(0.7, 0.6, together=False)
+    found = _asleep(0.7, None, together=False, elsewhere=ELSEWHERE)
     assert said(found) == (VerdictKind.APPLICATION, APPLICATION, Cause.GENERATOR)
     assert found.verdict.confidence >= 0.8
-    # What is on its way was not seen: not for certain.
-    assert _asleep(0.7, None, together=False).verdict.confidence < 0.8
+
+
+@pytest.mark.parametrize("away", ELSEWHERE)
+@pytest.mark.parametrize("both", [0.4, 0.7, 1.1])
+def test_where_requests_may_be_that_nobody_counts_an_application_is_not_blamed_for_certain(
+    both: float, away: str
+) -> None:
+    """Replays with counters taken away: a busy server, a cost of each request and a full wire were once told as the
+    application's own, at 0.80 to 0.85.
+    """
+    less = {name: value for name, value in ELSEWHERE.items() if name != away}
+    assert _asleep(both, None, together=False, elsewhere=less).verdict.confidence < 0.8
 
 
 def test_requests_that_meet_each_other_at_the_device_are_not_one_at_a_time() -> None:

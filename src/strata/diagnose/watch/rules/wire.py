@@ -28,6 +28,8 @@ NEVER_QUIET = 0.9
 """Connections with something on its way, mean, from which on nobody pauses: what sleeps then waits."""
 SEVERAL = 0.2
 """Of the requests at the device: so many meet another one, and the load has more than one at a time."""
+UNSEEN = 0.7
+"""The most that is said of an application that asks for little, where something that holds requests is not counted."""
 NOTHING = 0.25
 """Of the time in which the device has no request, from which on it is more than half of nothing that holds the load."""
 
@@ -137,6 +139,15 @@ def _of_connections(view: LoadView) -> float:
     return max(moved.values(), default=0.0)
 
 
+def _seen_elsewhere(view: LoadView) -> bool:
+    """Whether requests would be seen that are neither on the wire nor at the device: in front of a card, on their way
+    into the server, and in it, by its own times and its waits for a CPU. Who does not see them takes them for none.
+    """
+    cards = any(c.waiting is not None for c in view.resources.cards)
+    server = any(s.waiting is not None for s in view.resources.servers)
+    return cards and server and view.sending is not None and view.asked is not None
+
+
 def _far(view: LoadView) -> Iterator[Claim | Not | str]:
     """Whose the time of a request is, and whether the load asks all the time: X · (round trip + device) of them are
     outstanding.
@@ -160,12 +171,13 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
     quiet = (view.sending is None or view.sending < NEVER_QUIET) and not view.in_front
     single = view.together is None or view.together < SEVERAL
     counted = known is not None or view.together is not None
+    most = 1.0 if _seen_elsewhere(view) else UNSEEN
     if both < 0.6 and (known is None or known <= ONE) and quiet:
         # Not even one is under way all the time, by what is counted.
         sure = 0.85 if sleeping is not None and sleeping >= 0.4 and both < 0.5 else 0.5
         yield Claim(
             Cause.GENERATOR,
-            sure,
+            min(sure, most),
             1 - both,
             f"the application has {units.significant(both, 2)} requests in flight, on average",
             "Wire and device together hold less than one request at a time: for the rest of the time nothing is "
@@ -177,7 +189,7 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
     if sleeping is not None and sleeping >= 0.4 and 0.6 <= both < 2.0 and quiet and single:
         yield Claim(
             Cause.GENERATOR,
-            0.8 if counted and view.sending is not None else 0.6,
+            min(0.8 if counted and view.sending is not None else 0.6, most),
             sleeping,
             f"the application sleeps for {units.percent(sleeping, 2)} of the time",
             "Its threads sleep because they requested it, and few requests are on the wire or at the device: the load "
@@ -189,7 +201,7 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
     if both <= ONE and asks <= ONE and single and not view.in_front:
         yield Claim(
             Cause.GENERATOR,
-            0.82 if counted else 0.6,
+            min(0.82 if counted else 0.6, most),
             1.0,
             "the application has one request at a time",
             f"One request is outstanding at a time; {units.percent(share, 2)} of its time is the wire's, the rest the "
