@@ -121,6 +121,28 @@ def test_ctrl_c_while_the_number_changes_is_no_failure_of_the_command_that_it_en
     assert told.read_text().split() == ["3", "2"]
 
 
+def test_ctrl_c_leaves_no_file_of_the_load(tmp_path: Path) -> None:
+    data = tmp_path / "load.dat"
+    words = (*OVER[:-1], "60s", *LOAD, "--size", "16m", "--make", "true {}")
+    running = started("scale", f"file:{data}", "--under-load", *words)
+    until = time.monotonic() + 60
+    while not data.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(2)
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=30)
+    assert running.returncode == 130 and not data.exists()
+
+
+def test_a_file_that_is_no_longer_ours_hides_neither_the_failure_nor_itself(tmp_path: Path) -> None:
+    check = tmp_path / "check.dat"
+    make = script(tmp_path, "make", f"rm -f {check}; echo mine > {check}; test $1 = 2")
+    with target("--null", "1g", "--socket", tmp_path / "a", "--service-time", "4ms") as (uri, _):
+        done = strata("scale", uri, "--under-load", *OVER, *LOAD, "--make", f"{make} {{}}", "--verify", f"file:{check}")
+    assert done.returncode == 1 and "cannot set storage-nodes=3 with" in done.stderr, done.stderr
+    assert "does not carry Strata's mark" in done.stderr and check.read_text() == "mine\n"
+
+
 def children(pid: int) -> list[int]:
     return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
@@ -129,6 +151,7 @@ def children(pid: int) -> list[int]:
     ("words", "why"),
     [
         (("null:", "--over", "iodepth"), "does not change while it runs"),
+        (("null:", "--over", "disks"), "does not change while it runs"),
         (("null:", "--over", "queues", "--points", "2"), "Strata cannot set its values"),
         (("null:", *OVER[:-1], "5s", "--make", "true {}"), "its level needs 3 s"),
         (("null:", *OVER[:2], "--now", "2", "--points", "2", "--make", "true {}"), "there are 2 now"),

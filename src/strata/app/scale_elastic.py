@@ -13,7 +13,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -47,6 +47,8 @@ VERIFIED = "64m"
 LOOK_S = 0.1
 END_S = 60.0
 """How long a command may take to end once it is asked to."""
+CLEAN_S = 10.0
+"""How long one whose result nobody wants may take to clean up."""
 CHECK_S = 3600.0
 """How long all blocks may take to be read back."""
 SPREAD_BYTES = 1 << 16
@@ -163,12 +165,17 @@ def _say(emit: Emit, text: str) -> None:
     emit(Progress(phase=Phase.MEASURE, label=text, finished=True))
 
 
-def _checked(ask: ScaleAsk, where: str, maker: Maker | None) -> Maker:
-    """Raises `UsageError` for an axis of the load's own, and where nobody changes the number."""
-    if not ask.axis.commanded:
+def check_axis(axis: Axis) -> None:
+    """Raises `UsageError` for an axis that no command changes."""
+    if not axis.commanded:
         made = ", ".join(a.value for a in Axis if a.commanded)
         why = "it is an option of the load, which does not change while it runs"
-        raise UsageError("cannot use --under-load with", f"--over {ask.axis.value}", why, f"use it for {made}")
+        raise UsageError("cannot use --under-load with", f"--over {axis.value}", why, f"use it for {made}")
+
+
+def _checked(ask: ScaleAsk, where: str, maker: Maker | None) -> Maker:
+    """Raises `UsageError` for an axis of the load's own, and where nobody changes the number."""
+    check_axis(ask.axis)
     check_made(ask, (where,), maker, None)
     assert maker is not None, "an axis that a command makes"
     return maker
@@ -218,6 +225,11 @@ class Beside:
 
     def __exit__(self, *_: object) -> None:
         with self._held:
+            if self._process.poll() is None:
+                # It removes the file that it made; killed it would leave it behind.
+                self._process.send_signal(signal.SIGINT)
+                with suppress(process.TookTooLong):
+                    self._process.wait(CLEAN_S)
             if self._process.poll() is None:
                 self._process.kill()
             self._process.wait()
@@ -279,10 +291,24 @@ def _verification(endpoint: Endpoint, journal: Path, load: LoadWords) -> Iterato
     try:
         with Beside(endpoint, *words, *_destructive(endpoint, load)) as running:
             yield running
-    finally:
-        if new and endpoint.path is not None and os.path.lexists(endpoint.path):
-            with testfile.own(endpoint.path) as held:
-                held.remove()
+    except BaseException as e:
+        # What ended it is said first: a file that cannot be removed may be a part of that.
+        try:
+            _remove(endpoint.path if new else None)
+        except StrataError as left:
+            if isinstance(e, Stopped):
+                raise Stopped(f"{e.what}; {left.headline}", hint=e.hint) from left
+            if isinstance(e, StrataError):
+                e.problems = (*e.problems, left.headline)
+        raise
+    _remove(endpoint.path if new else None)
+
+
+def _remove(path: str | None) -> None:
+    """Raises `StrataError` where what is there is not ours any more."""
+    if path is not None and os.path.lexists(path):
+        with testfile.own(path) as held:
+            held.remove()
 
 
 def _verified(running: Beside, endpoint: Endpoint, folder: str) -> VerifiedBeside:

@@ -229,7 +229,7 @@ def _under_load(
     destructive: str | None,
 ) -> int:  # fmt: skip
     from strata.app.measure import workload_from_words
-    from strata.app.scale_elastic import LoadWords, measure_elastic
+    from strata.app.scale_elastic import LoadWords, check_axis, measure_elastic
     from strata.app.scale_plan import ask_of, axis_of
     from strata.app.scale_points import Maker
     from strata.app.where import understood
@@ -237,7 +237,8 @@ def _under_load(
     # What no workload can be is refused before anything runs.
     workload_from_words(**{name: value for name, value in words.given.items() if name != "rw" or value})
     axis = axis_of(swept.over)
-    own = lab_door.resizing(where, axis.value) if axis.commanded and made.make is None else None
+    check_axis(axis)
+    own = lab_door.resizing(where, axis.value) if made.make is None else None
     by, most = (Maker(axis, own.as_is, own.now), own.most) if own is not None else _maker(axis, where, made)
     points = swept.points or (None if by is None else str(by.now + 1))
     ask = ask_of(
