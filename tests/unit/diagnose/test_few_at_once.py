@@ -101,3 +101,10 @@ def test_more_at_once_than_below_is_no_limit() -> None:
     one = scene(threads=4)
     (pair,) = Case(one.stack, measured(one, 1, 0.02)).pairs
     assert few_at_once.of(pair) is None
+
+
+def test_fewer_than_were_ever_measured_may_fill_the_layer_below_and_confirm_no_queue() -> None:
+    """Of reads in order only depth 8 is measured: at 4 a cap of three requests' IOPS is still what limits."""
+    one = scene(cap=3 / (SERVICE + EACH * 8192 + 1e-4))
+    found = told(one, measured(one, 11, 0.03), 11, 0.03)
+    assert found.verdict.cause is not Cause.LIMITED_QUEUE or found.verdict.confidence < 0.8, found.verdict
