@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import places as counted
@@ -142,7 +143,9 @@ def _texts(room: str) -> Iterator[str]:
 
 def places(kind: Kind) -> str:
     """A table of every file that says the name, with what it says of itself. Tests are left out."""
-    found = [ROOT / kind.own] if kind.own else [p for p in _sources(kind) if re.search(kind.pattern, _code(p), re.M)]
+    found = (
+        [ROOT / kind.own] if kind.own else [p for p in _sources(kind) if any(counted.found_in(kind.pattern, _code(p)))]
+    )
     rows: dict[str, str] = {}
     for path in found:
         name = str(path.relative_to(ROOT))
@@ -160,6 +163,7 @@ def _sources(kind: Kind) -> list[Path]:
     return sorted(p for p, n in names.items() if not n.startswith(kind.beside or "//") and not re.search(tests, n))
 
 
+@cache
 def _code(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     return re.sub(r'""".*?"""', "", text, flags=re.S) if path.suffix == ".py" else re.sub(r"(^|\s)//.*", "", text)

@@ -104,6 +104,14 @@ def code(name: str, text: str) -> str:
     return re.sub(r"^\s*#.*", "", re.sub(r'""".*?"""', "", text, flags=re.S), flags=re.M)
 
 
+def found_in(pattern: str, text: str) -> Iterator[re.Match[str]]:
+    """Where the text says it. Without its edges of words a pattern finds more, many times as fast: most files have
+    none of it.
+    """
+    if re.search(pattern.replace(r"\b", ""), text, re.M):
+        yield from re.finditer(pattern, text, re.M)
+
+
 def part(name: str) -> str:
     """Of the tree, as the table has it."""
     if name.startswith(("src/strata/lab/", "lab/", "crates/strata-lab/")):
@@ -125,7 +133,7 @@ def count(commit: str | None) -> dict[str, tuple[int, int]]:
         for concept, (pattern, within, apart) in CONCEPTS.items():
             if not re.search(within, name) or (apart and re.match(apart, name)):
                 continue
-            lines = {said.count("\n", 0, match.start()) for match in re.finditer(pattern, said, re.M)}
+            lines = {said.count("\n", 0, match.start()) for match in found_in(pattern, said)}
             if lines or name.endswith(OWN.get(concept, "//")):
                 there = places.setdefault(concept, set())
                 there.add(FOLDERS.sub(r"/\1/", name))

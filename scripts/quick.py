@@ -10,7 +10,7 @@ import os
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -39,6 +39,16 @@ def chosen(files: Iterable[str]) -> list[str]:
     near = graph.distances({module for file in files for module in graph.modules_of(file)})
     tests = ((near[module], path) for module, path in graph.tests.items() if module in near)
     return [path for _, path in sorted(tests)]
+
+
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every statement, and every function and class, at any depth. Most of a tree is expressions, which are not looked
+    through: `ast.walk` takes four times as long.
+    """
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(tree, block, ()):
+            yield node
+            yield from statements(node)
 
 
 class Graph:
@@ -82,7 +92,7 @@ class Graph:
 
     def _imports(self, path: Path) -> set[str]:
         named: set[str] = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 named |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

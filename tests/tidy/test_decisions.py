@@ -30,9 +30,9 @@ ALLOWED = {
 
 def decisions(source: str) -> Iterator[str]:
     """Places where words are looked for in what an error or a finding says."""
-    tree = ast.parse(source)
-    caught = {n.name for n in ast.walk(tree) if isinstance(n, ast.ExceptHandler) and n.name} | {"error"}
-    for node in ast.walk(tree):
+    every = [*ast.walk(ast.parse(source))]
+    caught = {n.name for n in every if isinstance(n, ast.ExceptHandler) and n.name} | {"error"}
+    for node in every:
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn | ast.Eq | ast.NotEq):
             within = isinstance(node.ops[0], ast.In | ast.NotIn)
             word, text = node.left, node.comparators[0]
