@@ -6,12 +6,10 @@ import json
 import os
 import pty
 import re
-import shlex
 import subprocess
 import sys
 import unicodedata
 from pathlib import Path
-from typing import Any
 
 import pytest
 from commands import one_after_another
@@ -21,12 +19,6 @@ HOSTILE = "x\x1b[2J\x1b]0;title\x07\x9b31m\x7f\u202e\rz"
 """Erases the screen, names the window, rings, colours (C1), turns the order of writing."""
 IN_A_PATH = os.fsencode(HOSTILE) + b"\xff"
 ASCII = ({"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"})
-
-
-def run(*words: object, **more: Any) -> subprocess.CompletedProcess[bytes]:
-    env = os.environ | more.pop("env", {})
-    argv = [*STRATA, *map(str, words)]
-    return subprocess.run(argv, capture_output=True, timeout=120, check=False, env=env, **more)
 
 
 def assert_harmless(text: str) -> None:
@@ -76,25 +68,25 @@ def test_no_word_of_the_command_line_comes_back_as_a_command_to_the_terminal(tmp
 def test_a_path_that_is_no_text_is_told_and_saved(tmp_path: Path) -> None:
     place = tmp_path / os.fsdecode(IN_A_PATH)
     place.mkdir()
-    for words in ((), ("--json",)):
-        done = run("survey", place, *words)
-        assert done.returncode == 0, done.stderr
-        assert_harmless((done.stdout + done.stderr).decode())
-        if words:
-            assert json.loads(done.stdout)["survey"]["path"] == str(place)
+    lines = [["survey", str(place)], ["survey", str(place), "--json"]]
+    for words, (status, out, err) in zip(lines, one_after_another(lines, tmp_path), strict=True):
+        assert status == 0, err
+        assert_harmless(out + err)
+        if "--json" in words:
+            assert json.loads(out)["survey"]["path"] == str(place)
 
 
 def test_figures_at_a_path_that_is_no_text_are_printed_and_nothing_is_measured_there(tmp_path: Path) -> None:
     place = tmp_path / os.fsdecode(IN_A_PATH)
     place.mkdir()
     (place / "t.csv").write_text("bs,iops,rate [MB/s]\n4k,1000,4.096\n")
-    done = run("check", place / "t.csv", "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["rows"] == 1
-    assert_harmless((done.stdout + done.stderr).decode())
-    refused = run("measure", f"file:{place}/f", "--size", "8m")
-    assert refused.returncode == 2
-    assert b"is not valid text" in refused.stderr
+    lines = [["check", str(place / "t.csv"), "--json"], ["measure", f"file:{place}/f", "--size", "8m"]]
+    (status, out, err), (refused, _, why) = one_after_another(lines, tmp_path)
+    assert status == 0, err
+    assert json.loads(out)["rows"] == 1
+    assert_harmless(out + err)
+    assert refused == 2
+    assert "is not valid text" in why
     assert [p.name for p in place.iterdir()] == ["t.csv"]
 
 
@@ -143,21 +135,25 @@ def on_a_terminal(*words: str) -> str:
     return said.decode()
 
 
+SAID = {
+    "größe": ("survey .", "survey . --json"),
+    "size": ("measure --help", "plan .", "measure null: --runtime 20ms --ramp-time 0s"),
+}
+
+
 @pytest.mark.parametrize("env", ASCII, ids=["stream", "locale"])
-@pytest.mark.parametrize(
-    "line", ["survey .", "survey . --json", "measure --help", "plan .", "measure null: --runtime 20ms --ramp-time 0s"]
-)
-def test_a_stream_that_knows_ascii_only_gets_all_that_is_said(env: dict[str, str], line: str, tmp_path: Path) -> None:
-    place = tmp_path / ("größe" if "survey" in line else "size")
-    place.mkdir()
-    done = run(*shlex.split(line), env=env, cwd=place)
-    assert done.returncode == 0, done.stderr
-    assert (done.stdout + done.stderr).isascii()
-    assert b"Traceback" not in done.stderr
-    if "--json" in line:
-        assert json.loads(done.stdout)["survey"]["path"].encode("utf-8", "surrogateescape") == bytes(place)
-    else:
-        assert b"\\xb7" not in done.stdout
+@pytest.mark.parametrize("folder", SAID)
+def test_a_stream_that_knows_ascii_only_gets_all_that_is_said(env: dict[str, str], folder: str, tmp_path: Path) -> None:
+    (place := tmp_path / folder).mkdir()
+    lines = [line.split() for line in SAID[folder]]
+    for words, (status, out, err) in zip(lines, one_after_another(lines, tmp_path, cwd=place, **env), strict=True):
+        assert status == 0, err
+        assert (out + err).isascii(), words
+        assert "Traceback" not in err
+        if "--json" in words:
+            assert json.loads(out)["survey"]["path"].encode("utf-8", "surrogateescape") == bytes(place)
+        else:
+            assert "\\xb7" not in out
 
 
 def test_a_mistake_of_our_own_is_told_through_the_same_door() -> None:

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +54,31 @@ def devices(tmp_path: Path) -> Iterator[tuple[str, str]]:
         unmount(memory)
 
 
+@contextmanager
+def two_machines(folder: Path) -> Iterator[Running]:
+    words = {"n1": with_tracefs(*another_machine(folder)), "n2": with_tracefs("env")}
+    with cluster(folder, ["n1", "n2"], apart=words) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One for all tests that leave its nodes as they are: to start one takes as long as to ask it."""
+    folder = tmp_path_factory.mktemp("apart")
+    with pytest.MonkeyPatch.context() as patch:
+        # `own_state` is of one test.
+        for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "STRATA_STATE_DIR"):
+            patch.setenv(name, str(folder / "state"))
+        patch.delenv("STRATA_STORE", raising=False)
+        with two_machines(folder) as running:
+            patch.undo()
+            yield running
+
+
 @pytest.fixture
-def apart(tmp_path: Path) -> Iterator[Running]:
-    words = {"n1": with_tracefs(*another_machine(tmp_path)), "n2": with_tracefs("env")}
-    with cluster(tmp_path, ["n1", "n2"], apart=words) as running:
+def mortal(tmp_path: Path) -> Iterator[Running]:
+    """For a test that kills one of them."""
+    with two_machines(tmp_path) as running:
         yield running
 
 
@@ -197,22 +218,22 @@ def test_bounds_hold_on_the_node(tmp_path: Path, apart: Running, devices: tuple[
 @pytest.mark.ci
 @pytest.mark.first
 def test_a_node_that_dies_says_so_and_a_client_that_dies_leaves_nothing(
-    tmp_path: Path, apart: Running, devices: tuple[str, str]
+    tmp_path: Path, mortal: Running, devices: tuple[str, str]
 ) -> None:
     where = two(tmp_path, devices)
-    argv = with_tracefs(*STRATA, "trace", where, "--nodes", apart.address, "--json", "--seconds", "60")
+    argv = with_tracefs(*STRATA, "trace", where, "--nodes", mortal.address, "--json", "--seconds", "60")
     begun = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        _until(lambda: len(_ours(apart)) == 2)
+        _until(lambda: len(_ours(mortal)) == 2)
         begun.kill()
     finally:
         begun.communicate(timeout=20)
     # Both nodes hear of it, and remove their instances.
-    _until(lambda: not _ours(apart), 30)
+    _until(lambda: not _ours(mortal), 30)
     begun = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        _until(lambda: len(_ours(apart)) == 2)
-        apart.nodes["n1"].kill()
+        _until(lambda: len(_ours(mortal)) == 2)
+        mortal.nodes["n1"].kill()
         time.sleep(13)
         begun.send_signal(signal.SIGINT)
         out, err = begun.communicate(timeout=60)
@@ -223,10 +244,10 @@ def test_a_node_that_dies_says_so_and_a_client_that_dies_leaves_nothing(
     assert [one["node"] for one in found["nodes"]] == ["n2"], err
     assert [note for note in found["notes"] if note.startswith("n1 (disk): cannot ask node n1")]
     # What a killed node left is removed by the one command, on its machine.
-    left = _ours(apart)
+    left = _ours(mortal)
     assert len(left) == 1
     subprocess.run(with_tracefs(*STRATA, "clean"), check=True, capture_output=True, timeout=60)
-    assert not _ours(apart)
+    assert not _ours(mortal)
 
 
 def _ours(nodes: Running) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import subprocess
@@ -61,3 +62,25 @@ def test_when_the_minute_is_over_the_rest_is_skipped_and_says_so(tmp_path: Path)
     env = os.environ | {"PYTHONPATH": str(ROOT / "scripts"), "STRATA_QUICK_UNTIL": "1"}
     done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "make test runs it" in done.stdout, done.stdout + done.stderr
+
+
+NESTED = """
+class A:
+    async def f(self):
+        try:
+            with x: import a
+        except E:
+            for _ in y: import b
+        else:
+            import c
+        finally:
+            match z:
+                case 1: import d
+                case _:
+                    while 0: import e
+"""
+
+
+def test_a_statement_is_found_wherever_it_stands(quick: ModuleType) -> None:
+    found = [n for n in quick.statements(ast.parse(NESTED)) if isinstance(n, ast.Import)]
+    assert [n.names[0].name for n in found] == [*"abcde"]

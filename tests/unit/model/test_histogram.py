@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import os
 import struct
 import zlib
 
 import pytest
 from hdrh.histogram import HdrHistogram
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strata.errors import RunFailed
@@ -29,6 +30,8 @@ def theirs(text: str) -> HdrHistogram:
     return HdrHistogram.decode(base64.b64encode(struct.pack(">II", COMPRESSED_V2, len(packed)) + packed))
 
 
+# The other implementation looks at each of its 33,000 counters: an example takes it a tenth of a second.
+@settings(max_examples=100 if os.environ.get("STRATA_SUITE") == "whole" else 25)
 @given(st.dictionaries(st.integers(1, HOUR_NS), st.integers(1, 1000), min_size=1, max_size=40))
 def test_another_implementation_reads_ours(bins: dict[int, int]) -> None:
     made = histogram.from_bins(bins)
