@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,32 +31,11 @@ MIB = 1 << 20
 RATE = 200.0
 
 
-@contextmanager
-def three(folder: Path) -> Iterator[tuple[Cluster, dict[str, Any]]]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(fleet.__file__).parents[1]), *sys.path]))
-        # A fixture of the module is made before `own_state`, which is of one test.
-        for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-            patch.setenv(name, str(folder))
-        for name in ("STRATA_STORE", "STRATA_STATE_DIR"):
-            patch.delenv(name, raising=False)
-        with fleet.nodes(3, folder) as (address, processes), Cluster.connect(address) as made:
-            patch.undo()
-            yield made, processes
-
-
-@pytest.fixture(scope="module")
-def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One for all tests that leave its nodes as they are."""
-    with three(tmp_path_factory.mktemp("lasting")) as (made, _):
-        yield made
-
-
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[Cluster, dict[str, Any]]]:
-    """For a test that kills or stops some of it."""
-    with three(tmp_path) as made:
-        yield made
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Cluster, dict[str, Any]]]:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(fleet.__file__).parents[1]), *sys.path]))
+    with fleet.nodes(3, tmp_path) as (address, processes), Cluster.connect(address) as made:
+        yield made, processes
 
 
 def request(seconds: float, rw: str = "randread", endpoint: Endpoint | None = None, size: int = 64 * MIB) -> Request:
@@ -69,8 +48,8 @@ def request(seconds: float, rw: str = "randread", endpoint: Endpoint | None = No
     )
 
 
-def test_nodes_measure_together_what_carries_the_mark(lasting: Cluster, tmp_path: Path) -> None:
-    engine = NodesEngine(lasting)
+def test_nodes_measure_together_what_carries_the_mark(cluster: tuple[Cluster, Any], tmp_path: Path) -> None:
+    engine = NodesEngine(cluster[0])
     seen: list[Interval] = []
     with testfile.new(tmp_path / "data", 64 * MIB) as held:
         where = Endpoint.parse(f"file:{held.path}").beside(held.fd)
@@ -109,9 +88,9 @@ def test_a_node_that_is_killed_is_lost_and_the_others_are_valid(cluster: tuple[C
     assert found.before_loss is not None and len(found.before_loss.clients) == 3
 
 
-def test_a_stop_reaches_the_nodes(lasting: Cluster) -> None:
+def test_a_stop_reaches_the_nodes(cluster: tuple[Cluster, Any]) -> None:
     began = time.monotonic()
-    result = NodesEngine(lasting).run(request(120.0), None, lambda: time.monotonic() - began > 3)
+    result = NodesEngine(cluster[0]).run(request(120.0), None, lambda: time.monotonic() - began > 3)
     assert time.monotonic() - began < 60
     assert result.stop_reason == "stopped" and len(result.clients) == 3
 
