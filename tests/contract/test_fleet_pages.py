@@ -100,7 +100,7 @@ def test_nbd_over_tcp_and_over_a_socket(nodes: NodesEngine, tmp_path: Path) -> N
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("scheme", ["iscsi", "nfs"])
+@pytest.mark.parametrize("scheme", [pytest.param("iscsi", marks=pytest.mark.ci), "nfs"])
 def test_servers_of_others_are_reached_from_the_network_of_the_nodes(scheme: str, tmp_path: Path) -> None:
     """Node, server and scheduler are in the server's namespace: from here it cannot be reached at all."""
     (tmp_path / "server").mkdir()
