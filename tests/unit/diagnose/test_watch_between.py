@@ -5,23 +5,28 @@ from __future__ import annotations
 import pytest
 
 from strata.diagnose.watch.verdict import Judged, judge
-from strata.model.counters import qdisc, servers, target, tcp
+from strata.model.counters import qdisc, servers, tcp
 from strata.model.counters.readings import stored_name
 from strata.model.finding import Cause, VerdictKind
-from strata.model.watch import APPLICATION, Observed
+from strata.model.watch import APPLICATION, DeclaredLoad, Observed
 from tests.unit.diagnose.watched import CARD, SHARE, TO, arrival, disk, issuer, observed, queue, said, wire
 
 SERVER = {"process": "smbd", "node": "n1"}
 ELSEWHERE = {
     stored_name(qdisc.BACKLOG_BYTES.name, {"discipline": "fq", "handle": "1", **CARD}): 0.0,
     stored_name(servers.RUN_DELAY.name, SERVER): 0.0,
-    stored_name(target.SECONDS.name, {"direction": "read", "node": "n1"}): 0.3,
     stored_name(tcp.BUSY.name, {**TO, "end": "server"}): 0.6,
 }
 """What holds requests that are neither on the wire nor at the device, and holds none here."""
 
 
-def _asleep(both: float, sending: float | None, together: bool, elsewhere: dict[str, float] | None = None) -> Judged:
+def _asleep(
+    both: float,
+    sending: float | None,
+    together: bool,
+    elsewhere: dict[str, float] | None = None,
+    outstanding: int | None = None,
+) -> Judged:
     """A load of unknown depth over a wire of 4 ms, whose threads sleep; ``both``: requests on the wire and at the
     device, by the least round trip.
     """
@@ -31,7 +36,10 @@ def _asleep(both: float, sending: float | None, together: bool, elsewhere: dict[
     if sending is not None:
         counters[stored_name(tcp.BUSY.name, {**TO, "end": "server"})] = sending
     requests = queue(4 if together else 1, 4, lambda n, s: 2200 + 400 * (n % 4))
-    return judge(observed(counters, [arrival(requests)], [issuer(storage=4, sleeping=96, running=0)], toml=SHARE))
+    seen = observed(counters, [arrival(requests)], [issuer(storage=4, sleeping=96, running=0)], toml=SHARE)
+    assert seen.ran is not None
+    asked = None if outstanding is None else DeclaredLoad(outstanding=outstanding)
+    return judge(seen.model_copy(update={"ran": seen.ran.model_copy(update={"asked": asked})}))
 
 
 def test_who_sleeps_while_something_is_on_its_way_all_the_time_does_not_limit_itself() -> None:
@@ -41,7 +49,7 @@ def test_who_sleeps_while_something_is_on_its_way_all_the_time_does_not_limit_it
 
 
 def test_who_sleeps_and_has_nothing_on_its_way_limits_itself() -> None:
-    found = _asleep(0.7, None, together=False, elsewhere=ELSEWHERE)
+    found = _asleep(0.7, None, together=False, elsewhere=ELSEWHERE, outstanding=1)
     assert said(found) == (VerdictKind.APPLICATION, APPLICATION, Cause.GENERATOR)
     assert found.verdict.confidence >= 0.8
 
@@ -55,7 +63,16 @@ def test_where_requests_may_be_that_nobody_counts_an_application_is_not_blamed_f
     application's own, at 0.80 to 0.85.
     """
     less = {name: value for name, value in ELSEWHERE.items() if name != away}
-    assert _asleep(both, None, together=False, elsewhere=less).verdict.confidence < 0.8
+    assert _asleep(both, None, together=False, elsewhere=less, outstanding=1).verdict.confidence < 0.8
+
+
+@pytest.mark.parametrize("outstanding", [None, 8])
+def test_what_a_server_has_not_read_yet_is_counted_nowhere(outstanding: int | None) -> None:
+    """Few threads of a server, a load of eight at most, and all else counted: once told as the application's own at
+    0.80.
+    """
+    found = _asleep(0.7, None, together=False, elsewhere=ELSEWHERE, outstanding=outstanding)
+    assert found.verdict.confidence < 0.8
 
 
 def test_requests_that_meet_each_other_at_the_device_are_not_one_at_a_time() -> None:

@@ -141,11 +141,15 @@ def _of_connections(view: LoadView) -> float:
 
 def _seen_elsewhere(view: LoadView) -> bool:
     """Whether requests would be seen that are neither on the wire nor at the device: in front of a card, on their way
-    into the server, and in it, by its own times and its waits for a CPU. Who does not see them takes them for none.
+    into the server, and of its threads that wait for a CPU. Who does not see them takes them for none.
+
+    Those that a server has not read from its connection yet are counted nowhere, not by its own times either: only of
+    a command that keeps one there are none.
     """
     cards = any(c.waiting is not None for c in view.resources.cards)
     server = any(s.waiting is not None for s in view.resources.servers)
-    return cards and server and view.sending is not None and view.asked is not None
+    one = view.outstanding is not None and view.outstanding <= ONE
+    return cards and server and view.sending is not None and one
 
 
 def _far(view: LoadView) -> Iterator[Claim | Not | str]:
