@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from strata.host.netns import within
@@ -104,8 +104,8 @@ class ProbeScope:
 class Probe:
     """One source of counters. Opened once, read many times, from one thread at a time.
 
-    ``columns``: what `read` gives, in its order; may grow at its end while the probe is open, never else. ``absent``:
-    what this machine does not give and why, a clause each.
+    ``columns``: what `read` gives, in its order; may grow at its end while the probe is open, and lose what `forget`
+    names, never else. ``absent``: what this machine does not give and why, a clause each.
     """
 
     def __init__(self) -> None:
@@ -122,6 +122,12 @@ class Probe:
 
     def read(self) -> Sequence[float | None]:
         """One value for each column; None where it could not be read this time. Never raises for a missing counter."""
+        return ()
+
+    def forget(self) -> Collection[int]:
+        """Drops columns of what has gone, where it needs room, and says which they were, by their places; asked when
+        what was read has been taken.
+        """
         return ()
 
     def close(self) -> None:

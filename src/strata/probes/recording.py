@@ -50,6 +50,8 @@ class ProbeRecording:
             found = self.series(epoch_ns)
             for one in self.watched:
                 del one.rows[:-1]
+                if gone := one.probe.forget():
+                    one.rows = [(at, [v for n, v in enumerate(row) if n not in gone]) for at, row in one.rows]
         return found
 
     def _sample(self) -> None:

@@ -6,17 +6,20 @@ Makes    with ``{peer=address:port, end=client|server, connection=0|1…, port=�
          `strata.model.counters.tcp` declares, from struct tcp_info. Of the whole namespace:
          ``tcp_segments{direction=in|out}``, ``tcp_retransmitted_segments`` (segments, counter).
 Costs    193 µs per sample with both ends of 1 connection; looking for new ones takes at most 0.2 % of the time.
-Needs    tcp_diag; another namespace: CAP_SYS_ADMIN. At most 64 connections are followed.
+Needs    tcp_diag; another namespace: CAP_SYS_ADMIN. At most 64 connections are followed at once.
 Blind to RDMA; connections shorter than a sample; the far end's view (its window shows as receiver limited), unless
-         the far end is a namespace of this machine, where it is followed too. ``connection`` counts them in the order
-         they were seen. A closed one leaves a gap, not zeroes. ``port`` is the service's at either end, and so tells
-         the connections of one layer from another's.
+         the far end is a namespace of this machine, where it is followed too. ``connection`` counts those that are
+         there at once, in the order they were seen: behind one that has closed comes the next of the same service,
+         whose counters go on where its own ended. In between is a gap, not zeroes. Of 64 services that came and went
+         in one recording the next is seen once its samples are taken. ``port`` is the service's at either end, and so
+         tells the connections of one layer from another's.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
 
 from strata.model.counters import Counter, tcp
 from strata.model.series import SeriesKind
@@ -43,6 +46,43 @@ _SEGMENTS = (
 _SNMP = (b"InSegs", b"OutSegs", b"RetransSegs")
 
 
+@dataclass
+class _Place:
+    """Of the connections of one service those that have the columns of one number, one after the other.
+
+    ``one``: None once it is closed. ``last``: what was told of each field at last; ``added``: to each counter of the
+    one that is there, so that it goes on from there; None until it was read.
+    """
+
+    end: str
+    peer: str
+    port: int
+    number: int
+    one: Socket | None
+    last: list[float | None] = field(default_factory=lambda: [None] * len(_FIELDS))
+    added: list[float | None] = field(default_factory=lambda: [None] * len(_FIELDS))
+
+    @property
+    def service(self) -> tuple[str, str, int]:
+        return self.end, self.peer, self.port
+
+    def follow(self, one: Socket) -> None:
+        """After one that has closed."""
+        self.one, self.added = one, [None] * len(_FIELDS)
+
+    def told(self, found: dict[str, int] | None) -> list[float | None]:
+        """The value of each field; None where it is not known."""
+        values = [_value(found, counter.source) for counter in _FIELDS]
+        for at, (counter, value) in enumerate(zip(_FIELDS, values, strict=True)):
+            if value is None or counter.kind is not SeriesKind.COUNTER:
+                continue
+            added, last = self.added[at], self.last[at]
+            if added is None:
+                added = self.added[at] = 0.0 if last is None else last - value
+            self.last[at] = values[at] = value + added
+        return values
+
+
 class TcpProbe(Probe):
     """Of the namespace ``scope.netns``, connections from or to ``scope.ports``."""
 
@@ -50,9 +90,7 @@ class TcpProbe(Probe):
         super().__init__()
         self._ports = frozenset(scope.ports)
         self._netlink: Netlink | None = None
-        self._followed: list[Socket] = []
-        self._seen: set[bytes] = set()
-        self._numbers: dict[tuple[str, str], int] = {}
+        self._places: list[_Place] = []
         self._looks = Paced()
         self._served: frozenset[int] = frozenset()
         self._others: dict[bytes, int] = {}
@@ -74,13 +112,37 @@ class TcpProbe(Probe):
             return [None] * len(self.columns)
         self._look()
         values: list[float | None] = self._whole()[: self._namespace]
-        for one in self._followed:
-            found: dict[str, int] | None = None
-            if self._netlink is not None:
-                with contextlib.suppress(OSError):
-                    found = info(self._netlink, one)
-            values += [_value(found, counter.source) for counter in _FIELDS]
+        for place in self._places:
+            values += place.told(self._info(place))
         return values
+
+    def forget(self) -> Collection[int]:
+        """Where all places are taken, those of services whose connection is closed make room."""
+        if len(self._places) < MOST:
+            return ()
+        width, kept, columns, gone = len(_FIELDS), list[_Place](), list(self.columns[: self._namespace]), set[int]()
+        for at, place in enumerate(self._places):
+            own = range(self._namespace + at * width, self._namespace + (at + 1) * width)
+            if place.one is None:
+                gone |= set(own)
+            else:
+                kept.append(place)
+                columns += self.columns[own.start : own.stop]
+        self._places, self.columns = kept, tuple(columns)
+        return gone
+
+    def _info(self, place: _Place) -> dict[str, int] | None:
+        if place.one is None or self._netlink is None:
+            return None
+        try:
+            found = info(self._netlink, place.one)
+        except OSError:
+            # Refused, or too late: it may be told the next time.
+            return None
+        if not found:
+            # Of one that is closed there is nothing to tell, whether or not the kernel still has its addresses.
+            place.one = None
+        return found
 
     def _whole(self) -> list[float | None]:
         lines = [line.split() for line in self._snmp.read().split(b"\n") if line.startswith(b"Tcp:")]
@@ -92,16 +154,21 @@ class TcpProbe(Probe):
             return
         with self._looks.timed():
             if not self._of_node:
-                new = (one for one in sockets(self._netlink, ESTABLISHED) if self._named(one))
-            else:
-                seen = list(sockets_and_info(self._netlink, ESTABLISHED))
-                # Those that were asked for first: there is a most.
-                seen.sort(key=lambda found: not self._named(found[0]))
-                new = (one for one, told in seen if self._named(one) or self._moves(one, told))
-            for one in new:
-                if one.key not in self._seen and len(self._followed) < MOST:
-                    at_server = one.local_port in self._ports | self._served
-                    self._follow(one, tcp.SERVER if at_server else tcp.CLIENT)
+                self._follow_all(one for one in sockets(self._netlink, ESTABLISHED) if self._named(one))
+                return
+            seen = list(sockets_and_info(self._netlink, ESTABLISHED))
+            # Those that were asked for first: there is a most.
+            seen.sort(key=lambda found: not self._named(found[0]))
+            self._follow_all(one for one, told in seen if self._named(one) or self._moves(one, told))
+            there = {one.key for one, _ in seen}
+            self._others = {key: moved for key, moved in self._others.items() if key in there}
+
+    def _follow_all(self, new: Iterable[Socket]) -> None:
+        followed = {place.one.key for place in self._places if place.one is not None}
+        for one in new:
+            if one.key not in followed:
+                at_server = one.local_port in self._ports | self._served
+                self._follow(one, tcp.SERVER if at_server else tcp.CLIENT)
 
     def _named(self, one: Socket) -> bool:
         return one.local_port in self._ports or one.peer_port in self._ports
@@ -113,12 +180,17 @@ class TcpProbe(Probe):
     def _follow(self, one: Socket, end: str) -> None:
         # A server's peers have ports of chance: its own address names the service.
         peer = f"{one.peer}:{one.peer_port}" if end == tcp.CLIENT else f"{one.peer}:*"
-        number = self._numbers.get((end, peer), 0)
-        self._numbers[end, peer] = number + 1
-        self._seen.add(one.key)
-        self._followed.append(one)
         port = one.peer_port if end == tcp.CLIENT else one.local_port
-        labels = {"peer": peer, "end": end, "connection": str(number), "port": str(port)}
+        alike = [place for place in self._places if place.service == (end, peer, port)]
+        if (free := next((place for place in alike if place.one is None), None)) is not None:
+            free.follow(one)
+            return
+        if len(self._places) >= MOST:
+            return
+        taken = {place.number for place in self._places if (place.end, place.peer) == (end, peer)}
+        place = _Place(end, peer, port, next(n for n in count() if n not in taken), one)
+        self._places.append(place)
+        labels = {"peer": peer, "end": end, "connection": str(place.number), "port": str(port)}
         self.columns += tuple(Column(counter, labels, _wraps(counter)) for counter in _FIELDS)
 
 
