@@ -104,6 +104,27 @@ def test_mounts_of_three_kinds(tmp_path: Path) -> None:
     assert found["fuse_waiting//fuse"] == 12
 
 
+def test_the_name_of_a_mount_tells_nothing_of_another_one(tmp_path: Path) -> None:
+    """Whoever may mount chooses it, and of what ends a line for Python the kernel escapes little."""
+    share = "10.77.1.2:/share mounted on /mnt/my\\040share with fstype nfs4 statvers=1.1"
+    lies = f"device {share}", "\tbytes:\t9 9 9 9 9 9 9 9", "\tper-op statistics", "\tREAD: 1 1 1 1 1 1 1 1 1"
+    put(tmp_path, "proc/self/mountinfo", MOUNTINFO)
+    for end in "\f\v\x1c\x85\u2028":
+        name = end.join(("/f", *lies, ""))
+        put(tmp_path, "proc/self/mountstats", f"{MOUNTSTATS}device fuse mounted on {name} with fstype fuse\n")
+        found = now(PROBES["mounts"](ProbeScope(Sys(tmp_path), paths=("/mnt/my share/file",))))
+        assert found["nfs_operations//mnt/my share/read"] == 50, repr(end)
+
+
+def test_an_interface_may_be_called_by_any_bytes(tmp_path: Path) -> None:
+    head = "Inter-|   Receive                                                |  Transmit\n face |bytes\n"
+    put(tmp_path, "proc/net/dev", head)
+    with (tmp_path / "proc/net/dev").open("ab") as file:
+        file.write(b" \xff\x9b0: 7 1 0 0 0 0 0 0 8 1 0 0 0 0 0 0\n  eth0: 5 1 0 0 0 0 0 0 6 1 0 0 0 0 0 0\n")
+    found = now(PROBES["net"](ProbeScope(Sys(tmp_path))))
+    assert found["net_bytes/eth0/rx"] == 5 and 7 in found.values()
+
+
 def test_a_mount_that_went_away_is_a_gap_and_one_that_is_not_told_is_said(tmp_path: Path) -> None:
     put(tmp_path, "proc/self/mountinfo", MOUNTINFO)
     put(tmp_path, "proc/self/mountstats", MOUNTSTATS)

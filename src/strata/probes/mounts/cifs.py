@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from strata.host.proc import lines_of
 from strata.model.counters import mounts
 from strata.probes.port import Told
 
@@ -21,7 +22,7 @@ def told(point: str, source: str, text: str) -> Told:
     wanted = source.replace("/", "\\").rstrip("\\").lower()
     found: Told = {}
     inside = False
-    for line in text.splitlines():
+    for line in lines_of(text):
         if (head := _SHARE.match(line)) is not None:
             inside = head.group(1).rstrip("\\").lower() == wanted
         elif inside and (match := _SMBS.match(line)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from strata.host.mounts import unescape
+from strata.host.proc import lines_of
 from strata.model.counters import mounts
 from strata.probes.port import Told
 
@@ -38,9 +39,10 @@ def parse(text: str) -> dict[str, NfsMount]:
     found: dict[str, NfsMount] = {}
     at: NfsMount | None = None
     inside = False
-    for line in text.splitlines():
+    for line in lines_of(text):
         if line.startswith("device "):
-            words = line.split()
+            # Blanks in names are escaped, other white space is not.
+            words = line.split(" ")
             at, inside = None, False
             if " with fstype nfs" in line and "mounted" in words:
                 at = found.setdefault(unescape(words[words.index("on") + 1]), NfsMount())
