@@ -171,6 +171,9 @@ def test_of_an_interval_that_a_client_is_behind_with_the_node_has_no_p99_until_t
     for number in range(3 * ROWS_MOST):
         telling.add(0, told(number, {1000: 1}))
     assert not any("node_p99_ns" in one for one in sent) and len(telling._rows) <= ROWS_MOST + 1
+    # What was let go of is not told by the slowest of them alone.
+    telling.add(1, told(0, {9000: 1}))
+    assert "node_p99_ns" not in sent[-1]
     telling.end(1)
     telling.add(0, told(number + 1, {2000: 1}))
     assert sent[-1]["node_p99_ns"] == sent[-1]["p99_ns"]

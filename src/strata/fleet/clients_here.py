@@ -43,6 +43,8 @@ class Telling:
         self._lock, self._told_s = threading.Lock(), time.monotonic()
         self._through = dict.fromkeys(clients, 0)
         self._rows: dict[int, list[str | None]] = {}
+        self._dropped = 0
+        """Rows below this one are let go of."""
 
     def add(self, client: int, told: dict[str, Any]) -> None:
         """One more, without its histograms, which are in the result: messages are small."""
@@ -67,10 +69,13 @@ class Telling:
         with self._lock:
             number = self._through[client]
             self._through[client] += 1
+            if number < self._dropped:
+                return None
             self._rows.setdefault(number, []).append(times)
             if any(through <= number for through in self._through.values()):
                 if len(self._rows) > ROWS_MOST:
-                    del self._rows[min(self._rows)]
+                    self._dropped = min(self._rows) + 1
+                    del self._rows[self._dropped - 1]
                 return None
             return self._rows.pop(number, None)
 
