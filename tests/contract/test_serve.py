@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import datetime
 from html import escape
 from pathlib import Path
@@ -59,6 +61,42 @@ def test_what_a_server_says_instead_of_its_address_is_shown_within_a_bound(
         served(tmp_path, start=("-c", silent)),
     ):
         pytest.fail("a server without an address was served")
+
+
+IMPATIENT = """
+from strata.serve import patience
+patience.IDLE_S = patience.UNREAD_S = {seconds}
+from strata.cli import main
+main()
+"""
+
+
+def test_who_asks_nothing_takes_nobodys_place(server: Served) -> None:
+    with ExitStack() as held:
+        silent = [held.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in range(150)]
+        half = held.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+        half.sendall(b"GET /runs HTTP/1.1\r\nHost: ")
+        for _ in range(3):
+            assert server.ask("/runs").status == 200
+        silent[0].settimeout(20)
+        assert silent[0].recv(1) == b"", "the one that asked nothing for longest was let go of"
+
+
+def test_who_asks_nothing_or_takes_no_answer_is_let_go_of(tmp_path: Path) -> None:
+    """Nobody needs a token to connect."""
+    fill(tmp_path)
+    with served(tmp_path, start=("-c", IMPATIENT.format(seconds=0.5))) as one, ExitStack() as held:
+        silent, half, deaf = (held.enter_context(socket.create_connection(("127.0.0.1", one.port))) for _ in range(3))
+        half.sendall(b"GET /runs HTTP/1.1\r\nHost: ")
+        for idle in (silent, half):
+            idle.settimeout(20)
+            assert idle.recv(1) == b""
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        asks = f"GET /runs HTTP/1.1\r\nHost: 127.0.0.1:{one.port}\r\nAccept: text/html\r\n\r\n".encode()
+        deaf.settimeout(20)
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            while True:
+                deaf.sendall(asks)
 
 
 def store_of(server: Served) -> str:

@@ -15,12 +15,11 @@ from strata.app.serve import Listening, load
 from strata.errors import StrataError
 from strata.serve.feeds import Feeds
 from strata.serve.guard import HEADERS_MOST, Entrance
+from strata.serve.patience import CONNECTIONS_MOST, IDLE_S, Patient
 from strata.serve.runs import RunPages
 from strata.serve.shown import compile_all
 from strata.serve.site import application
 
-CONNECTIONS_MOST = 100
-IDLE_S = 10
 READY_S = 2.0
 END_S = 1
 """Who follows a run is let go of after so long: his page asks again."""
@@ -48,11 +47,11 @@ def serve(listening: Listening, say: Callable[[str], None]) -> None:
             proxy_headers=False,
             lifespan="off",
             ws="none",
-            http="h11",
+            http=Patient,
             loop="asyncio",
             h11_max_incomplete_event_size=HEADERS_MOST,
             limit_concurrency=CONNECTIONS_MOST,
-            timeout_keep_alive=IDLE_S,
+            timeout_keep_alive=int(IDLE_S),
             timeout_graceful_shutdown=END_S,
             ssl_certfile=listening.certificate,
             ssl_keyfile=listening.key,
