@@ -319,6 +319,18 @@ class LoadView:
         moved = sum(_moved(i) for i in self.beside if i.pid in self.mine)
         return traced >= OWN or moved >= LOAD * self.bytes_per_s > 0
 
+    @property
+    def untold(self) -> bool:
+        """Whether the watched command is served by somebody, as far as is known, of whom it is not known who he is: who
+        else has requests may be its server as well as a neighbour.
+        """
+        return self.seen.ran is not None and bool(self.seen.serving_untold)
+
+    @cached_property
+    def others(self) -> float:
+        """Share of the traced requests at the device that are nobody's of the load."""
+        return sum(s.share for s in self.sharers if s.pid not in self.mine and not s.kernel)
+
     def state(self, name: str) -> float | None:
         """Share of the looks at the load's threads in that state (running, storage, sleeping, other)."""
         # Who steers the load has no requests of its own, moves no data, and where nobody does hardly runs. Over a wire

@@ -83,7 +83,8 @@ def _paused(view: LoadView, pauses: float) -> Iterator[Claim | Not]:
     if pauses < PAUSES:
         yield Not(Cause.GENERATOR, f"requests are in flight for {units.percent(view.busy, 3)} of the time")
         return
-    stored = view.state("storage")
+    # Threads that ask a server who is not seen do not wait for storage themselves.
+    stored = None if view.untold else view.state("storage")
     # Whoever waits for storage while its device has nothing waits above it.
     above = stored is not None and stored > view.busy + 0.3
     if above:
@@ -91,10 +92,10 @@ def _paused(view: LoadView, pauses: float) -> Iterator[Claim | Not]:
     sleeping = view.state("sleeping")
     seen = (
         ()
-        if sleeping is None
+        if sleeping is None or stored is None
         else (
             f"its threads sleep in {units.percent(sleeping, 2)} of the looks, wait for storage in "
-            f"{units.percent(stored or 0.0, 2)}",
+            f"{units.percent(stored, 2)}",
         )
     )
     busy_elsewhere = stored is not None and stored < 0.5
@@ -112,6 +113,7 @@ def _paused(view: LoadView, pauses: float) -> Iterator[Claim | Not]:
             "IOPS",
             *seen,
         ),
+        (f"who serves the command: {view.seen.serving_untold}",) if view.untold else (),
         what=view.device_name or "",
     )
 

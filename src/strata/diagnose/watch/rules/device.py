@@ -9,8 +9,10 @@ not whether it should give more.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from strata import units
+from strata.analyse.watch.pacing import Pace
 from strata.diagnose.watch.claim import Claim, Not
 from strata.diagnose.watch.view import LoadView
 from strata.model.counters import blockdev
@@ -29,9 +31,13 @@ CLOSER = 0.8
 """Completions closer together than this share of one request's time are paced by something else than one server."""
 CREDIT = 2
 """Requests that came together to an idle device and took as long as the first: more than one server."""
+FEWEST = 50
+"""Requests in whose pace a limit on the rate is named."""
 CLOCK = 0.02
 """Spread of the times between completions, up to which they are a clock's rather than those of a server that is slowed
 down."""
+OTHERS = 0.15
+"""Of the requests at the device, from which on it matters whose they are."""
 LARGE = 64 << 10
 """Blocks from which on a limit of one rate is more often one on bytes."""
 FASTER = "A faster device, or fewer and larger requests; nothing above it limits."
@@ -87,8 +93,8 @@ def _named(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
     health = spec.service_ns(view.size) if spec is not None else alone
     seen = (
         *base,
-        f"completions: {pace.at_once} at once, {units.duration(each)} each (spread {units.percent(pace.spread, 2)}, "
-        f"{units.count(pace.requests)} requests)",
+        f"completions: {pace.at_once} at once, {units.duration(each)} each ({_interval(pace)}spread "
+        f"{units.percent(pace.spread, 2)}, {units.count(pace.requests)} requests)",
         *(
             (f"specification: {spec.at_once} at once, {units.duration(spec.service_ns(view.size))} each",)
             if spec
@@ -98,7 +104,7 @@ def _named(view: LoadView, name: str, base: tuple[str, ...]) -> Claim | None:
     )
     share = min(1.0, view.busy or 1.0)
     if pace.at_once == 1 and (capped := _cap(view, health, alone, name, share, seen)) is not None:
-        return capped
+        return capped if pace.requests >= FEWEST else _too_few(capped, pace, name)
     if spec is None:
         return Claim(
             Cause.MEDIUM,
@@ -208,6 +214,9 @@ def _all_seen(view: LoadView) -> bool:
     """Whether what else could limit a device that gives what it promises would have shown: others, stalls, splits."""
     if view.device is None or not view.arrivals or not view.issues:
         return False
+    if view.untold and view.others >= OTHERS:
+        # These may be a neighbour's.
+        return False
     return view.told.value(blockdev.STALLED_SECONDS, device=view.device[0], node=view.device[1]) is not None
 
 
@@ -257,7 +266,8 @@ def _cap(
         0.85 if told and shown else 0.72 if shown or pace.per_byte else 0.6,
         share,
         f"{name} is held at {limit}",
-        f"Completions follow each other at an even {units.duration(gap)}, "
+        f"{pace.requests} completions follow each other at an even {units.duration(gap)} ({_interval(pace)}so "
+        f"{_rates(pace, view.size if of_bytes else None)}), "
         + (
             f"while one request alone takes {units.duration(health or alone or 0)}"
             if closer or first
@@ -273,6 +283,41 @@ def _cap(
         () if told else (f"all requests have one size, so {other.words} fits as well; other block sizes tell",),
         what=name,
     )
+
+
+def _too_few(capped: Claim, pace: Pace, name: str) -> Claim:
+    """What is said in place of a limit that so few requests show."""
+    tells = f"a limit on the rate ({capped.title}) needs {FEWEST} requests to be named, and {pace.requests} were traced"
+    return replace(
+        capped,
+        cause=Cause.MEDIUM,
+        confidence=0.55,
+        title=f"{name} has requests waiting all the time",
+        explanation=f"While requests wait, {name} completes one each {units.duration(pace.service_ns)}, as far as "
+        f"{pace.requests} requests show. Whether each of them takes so long or their rate is limited is not known.",
+        next_step=PROVE,
+        missing=(f"{tells}: watch longer, or a larger load",),
+    )
+
+
+def _interval(pace: Pace) -> str:
+    low, high = _ends(pace)
+    return f"95 %: {units.span(units.duration(low), units.duration(high))}, "
+
+
+def _rates(pace: Pace, size: float | None) -> str:
+    """The limit's interval: in bytes, where requests of that ``size`` are meant."""
+    least, most = (NS_PER_S / end for end in reversed(_ends(pace)))
+    if size is not None:
+        return units.span(units.rate(least * size), units.rate(most * size))
+    return units.span(f"{units.count(least)} IOPS", f"{units.count(most)} IOPS")
+
+
+def _ends(pace: Pace) -> tuple[float, float]:
+    """Of the interval of its time; a pace is regular, so that it does not hold 0."""
+    told = pace.service
+    assert told.low is not None and told.high is not None
+    return max(told.low, 1.0), told.high
 
 
 def _many(at_once: int) -> str:

@@ -32,7 +32,7 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
         yield from _by_processes(view, mine)
         return
     others = [s for s in view.sharers if s.pid not in mine and not s.kernel]
-    share = sum(s.share for s in others)
+    share = view.others
     if share < OTHERS:
         served = sorted({clean(s.name) for s in view.sharers if s.pid in view.seen.serving})
         with_it = f" (the command is served by {', '.join(served)})" if served else ""
@@ -42,7 +42,7 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
         return
     node = None if view.device is None else view.device[1]
     who = clean(place(f"{others[0].name}/{others[0].pid}", node))
-    if view.seen.ran is not None and (view.seen.serving_untold or not view.issues):
+    if view.untold or (view.seen.ran is not None and not view.issues):
         yield from _unknown(view, share, who)
         return
     yield from _claimed(view, share, who, 0.86 if view.seen.ran is not None else 0.6)
@@ -81,7 +81,7 @@ def _by_processes(view: LoadView, mine: frozenset[int]) -> Iterator[Claim | Not 
         and there >= 0.7 * rest
     ):
         most = max(other, key=lambda i: i.read_bytes + i.write_bytes)
-        if view.seen.ran is not None and view.seen.serving_untold:
+        if view.untold:
             yield from _unknown(view, rest / at_device, clean(most.label))
             return
         yield from _claimed(view, rest / at_device, clean(most.label), 0.6)

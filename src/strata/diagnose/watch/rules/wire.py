@@ -97,12 +97,14 @@ def _cards(view: LoadView) -> Iterator[Claim | Not]:
     if view.disk is not None and others >= OTHERS:
         yield Claim(
             Cause.NOISY_WIRE,
-            0.82,
+            # What passes between the command and a server who is not seen is not counted as its own.
+            0.6 if view.untold else 0.82,
             others,
             f"others have {units.percent(others, 2)} of the bytes on {where}",
             f"{where} is full, and of the {most} that pass it the load has {units.rate(ours)}.",
             "Find the other sender and move it, or give one of them its own link.",
             seen,
+            (f"who serves the command: {view.seen.serving_untold}",) if view.untold else (),
             what=where,
         )
         return
