@@ -4,11 +4,12 @@
     scripts/same_packages.py [OTHER/SHA256SUMS]
 
 Compares with what was built elsewhere, where that is given, and builds nothing. The image is left out: it has what
-Debian's archive has that day.
+Debian's archive has that day. Each file that is there is hashed: sums alone may be those of an earlier build.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 COMPARED = "wheel,deb,rpm"
 IMAGE = ".oci.tar"
+PACKAGES = (".whl", ".deb", ".rpm")
 
 
 def main(argv: list[str]) -> int:
@@ -53,6 +55,11 @@ def told(dist: Path, other: Path) -> int:
     if not (compared := [name for name in first if not name.endswith(IMAGE)]):
         print(f"error: {dist} has nothing to compare\nhint: make packages builds wheels, deb and rpm", file=sys.stderr)
         return 2
+    if wrong := [*stale(dist, first, whole=True), *stale(other, second, whole=False)]:
+        for said in wrong:
+            print(f"error: {said}", file=sys.stderr)
+        print("hint: SHA256SUMS is of another build; make packages writes files and sums anew", file=sys.stderr)
+        return 1
     differ = differences(first, second)
     for name in differ:
         print(f"error: {name}: {first.get(name, 'not there')} in {dist}, {second.get(name, 'not there')} in {other}",
@@ -69,6 +76,21 @@ def sums(folder: Path) -> dict[str, str]:
     """Hashes by name, as `SHA256SUMS` has them."""
     lines = (folder / "SHA256SUMS").read_text().splitlines()
     return {name: value for value, name in (line.split() for line in lines)}
+
+
+def stale(folder: Path, told: dict[str, str], *, whole: bool) -> list[str]:
+    """Packages of the folder that are not as `SHA256SUMS` says. ``whole``: all of them must be there."""
+    wrong = []
+    for name, value in told.items():
+        path = folder / name
+        if name.endswith(IMAGE) or (not whole and not path.exists()):
+            continue
+        if not path.is_file():
+            wrong.append(f"{path}: it is in SHA256SUMS and not there")
+        elif hashlib.sha256(path.read_bytes()).hexdigest() != value:
+            wrong.append(f"{path}: its hash is not the one in SHA256SUMS")
+    there = sorted(p for p in folder.iterdir() if p.suffix in PACKAGES)
+    return wrong + [f"{p}: it is not in SHA256SUMS" for p in there if p.name not in told]
 
 
 def differences(first: dict[str, str], second: dict[str, str]) -> list[str]:

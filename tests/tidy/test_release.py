@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import manual
@@ -138,16 +139,22 @@ def test_other_bytes_of_one_commit_are_named_and_fail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(same_packages, "ROOT", tmp_path)
-    lines = ["ab12  strata.whl\n", "cd34  strata.deb\n"]
+    whl, deb = (hashlib.sha256(text).hexdigest() for text in (b"wheel", b"deb"))
+    lines = [f"{whl}  strata.whl\n", f"{deb}  strata.deb\n"]
     for folder, image in (("dist", "ef56"), ("other", "0078")):
         (tmp_path / folder).mkdir()
+        (tmp_path / folder / "strata.whl").write_bytes(b"wheel")
+        (tmp_path / folder / "strata.deb").write_bytes(b"deb")
         (tmp_path / folder / "SHA256SUMS").write_text("".join([*lines, f"{image}  strata.oci.tar\n"]))
     other = tmp_path / "other" / "SHA256SUMS"
     assert same_packages.main([str(other)]) == 0
     assert capsys.readouterr().out == "the same bytes twice: strata.whl, strata.deb\n"
+    for name in ("strata.whl", "strata.deb"):
+        # Of another build its sums may be all there is.
+        (tmp_path / "other" / name).unlink()
     for changed, said in (
-        (["ab12  strata.whl\n", "cd35  strata.deb\n"], "strata.deb: cd34 in"),
-        (lines[1:], "strata.whl: ab12 in"),
+        ([lines[0], "cd35  strata.deb\n"], f"strata.deb: {deb} in"),
+        (lines[1:], f"strata.whl: {whl} in"),
         ([*lines, "aa11  strata.rpm\n"], "strata.rpm: not there in"),
     ):
         other.write_text("".join(changed))
@@ -160,6 +167,37 @@ def test_other_bytes_of_one_commit_are_named_and_fail(
     assert same_packages.main([str(other)]) == 2 and "nothing to compare" in capsys.readouterr().err
     (tmp_path / "dist" / "SHA256SUMS").unlink()
     assert same_packages.main([str(other)]) == 2 and "make packages writes it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda dist: (dist / "strata.whl").write_bytes(b"newer"), "strata.whl: its hash is not the one in"),
+        (lambda dist: (dist / "strata.whl").unlink(), "strata.whl: it is in SHA256SUMS and not there"),
+        (lambda dist: (dist / "strata.rpm").write_bytes(b"more"), "strata.rpm: it is not in SHA256SUMS"),
+    ],
+)
+@pytest.mark.parametrize("folder", ["dist", "other"])
+def test_sums_of_an_earlier_build_are_no_proof(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    folder: str,
+    change: Callable[[Path], object],
+    why: str,
+) -> None:
+    monkeypatch.setattr(same_packages, "ROOT", tmp_path)
+    for name in ("dist", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "strata.whl").write_bytes(b"wheel")
+        (tmp_path / name / "SHA256SUMS").write_text(f"{hashlib.sha256(b'wheel').hexdigest()}  strata.whl\n")
+    other = tmp_path / "other" / "SHA256SUMS"
+    assert same_packages.main([str(other)]) == 0
+    change(tmp_path / folder)
+    # Of another build its sums may be all there is.
+    fine = folder == "other" and not (tmp_path / "other" / "strata.whl").exists()
+    assert same_packages.main([str(other)]) == (0 if fine else 1)
+    assert fine or why in capsys.readouterr().err
 
 
 def test_deb_and_rpm_take_what_the_manual_writes_and_the_image_is_the_containerfile() -> None:
