@@ -185,12 +185,10 @@ def _below(pair: Pair, point: Point, workload: Workload) -> Range:
     depths, rates = [d for d, _ in profile], [x for _, x in profile]
     n = workload.outstanding
     at = float(np.exp(np.interp(math.log(n), np.log(depths), np.log(rates))))
-    if n < depths[0]:
-        at = rates[0] * n / depths[0]
     deeper = at * n / depths[-1] if n > depths[-1] else at
     if n < depths[0]:
         # Where the least depth measured is full already, fewer give as much.
-        deeper = rates[0]
+        at, deeper = rates[0] * n / depths[0], rates[0]
     share = point.bs / round(workload.bs_moments[0])
     ends = (at, deeper, at * share, deeper * share)
     return few_at_once.below(pair.view, point, workload, (min(ends), max(ends)))
