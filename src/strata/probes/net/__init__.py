@@ -11,8 +11,6 @@ Blind to interfaces that appear after it was opened; which connection sent it; R
 
 from __future__ import annotations
 
-import os
-
 from strata.model.counters import net
 from strata.probes.port import ProbeScope, TableProbe, Told, net_file
 
@@ -36,8 +34,9 @@ class NetProbe(TableProbe):
 
     def told(self) -> Told:
         pairs = (line.rpartition(b":") for line in self._file.read().split(b"\n")[2:])
-        # A name has any bytes but blanks, slashes and colons; as `socket.if_nameindex` has it.
-        rows = ((os.fsdecode(name.strip()), row) for name, _, rest in pairs if len(row := rest.split()) >= 16)
+        # A name has any bytes but blanks, slashes and colons; what is no text is told so that a store takes it.
+        named = ((name.strip().decode(errors="backslashreplace"), rest) for name, _, rest in pairs)
+        rows = ((name, row) for name, rest in named if len(row := rest.split()) >= 16)
         return {(counter, (name, way)): int(row[place]) for name, row in rows for place, counter, way in _FIELDS}
 
 
