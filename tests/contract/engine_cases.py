@@ -17,6 +17,7 @@ from absent import absent
 from cluster_peers import object_of
 from commands import target, working_disk
 from iscsi_peer import iscsi_server
+from nbd_peers import listening
 from nfs_peer import NfsServer, nfs_server
 from samba import smbd
 
@@ -147,7 +148,7 @@ def failing_server(socket: Path, size: int, rate: str) -> Iterator[str]:
     server = subprocess.Popen([*words, f"error-rate={rate}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 30
-        while not socket.exists():
+        while not listening(socket):
             assert server.poll() is None and time.monotonic() < deadline
             time.sleep(0.01)
         yield f"nbd+unix:///?socket={socket}"
