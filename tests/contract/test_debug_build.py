@@ -35,6 +35,7 @@ def debug_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.ci
 def test_a_debug_engine_warns_and_marks(debug_sources: Path) -> None:
     words = [sys.executable, "-m", "strata", "measure", "null:", "--runtime", "150ms", *QUICK]
     environment = os.environ | {"PYTHONPATH": str(debug_sources)}

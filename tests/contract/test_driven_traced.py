@@ -140,6 +140,7 @@ def test_a_node_that_may_not_trace_says_so_and_the_others_do(
     assert done.returncode == 1 and "tracefs is not mounted here" in done.stderr and "n1 (" in done.stderr
 
 
+@pytest.mark.ci
 def test_a_diagnosis_by_itself_has_the_order_traced_there(tmp_path: Path, volume: tuple[str, Path], share: str) -> None:
     with nodes(tmp_path, with_tracefs(*another_machine(tmp_path)), [*HIDDEN, "env"]) as at:
         found = report(diagnosed(tmp_path, at, volume, share, program=(sys.executable, "-c", WANTED)))

@@ -336,6 +336,7 @@ def test_a_sweep_over_clients_whose_command_is_killed_takes_the_point_in_hand_fr
 
 
 @pytest.mark.first
+@pytest.mark.ci
 def test_a_lost_client_ends_a_sweep_which_goes_on_once_it_is_back(served: str, tmp_path: Path) -> None:
     few = NAMES[:2]
     sweep = ("scale", served, "--over", "clients", "--points", "2,4,6,8", "--budget", "8s", "--progress", "none")

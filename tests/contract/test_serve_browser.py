@@ -30,6 +30,7 @@ from serving import (
     served,
     until,
 )
+from tiers import rest_in_ci
 
 from strata.store import open_store
 
@@ -60,6 +61,8 @@ PAGES = {
     "sweep": "/runs/{sweep}",
     "what if": "/runs/{sweep}?if.limit=2&if.delay=0.5",
 }
+NEAREST = ("runs", "report", "edit", "history", "watch", "what if")
+"""Each kind of thing that a page can have is on one of these."""
 ALL_VIEWS = [
     (400, "light"),
     (400, "dark"),
@@ -266,7 +269,7 @@ def test_the_map_has_a_box_for_each_layer_and_the_newest_rate_on_its_arrow(chrom
         assert page.evaluate("document.activeElement.classList.contains('map')")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", rest_in_ci(PAGES, NEAREST))
 def test_axe_finds_no_serious_fault(chromium: Any, server: Served, fleet: Served, name: str) -> None:
     """In an isolated world of the debugger: the content policy holds for the page, not for who examines it.
 
@@ -304,7 +307,7 @@ def test_a_page_is_walked_through_by_the_keyboard(chromium: Any, server: Served)
         page.wait_for_url("**/compare?*run=*&run=*")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", rest_in_ci(PAGES, NEAREST))
 def test_the_keyboard_reaches_the_end_of_every_page(chromium: Any, server: Served, fleet: Served, name: str) -> None:
     """Each link, field and table that is pushed aside in its turn; where one stands can be seen."""
     with opened(chromium, fleet if name == "fleet" else server, PAGES[name]) as page:
@@ -372,7 +375,7 @@ PAPER = (794, 1123)
 """The same in CSS pixels."""
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", rest_in_ci(PAGES, NEAREST))
 def test_paper_is_filled_with_what_is_not_for_the_screen(
     chromium: Any, server: Served, fleet: Served, name: str
 ) -> None:

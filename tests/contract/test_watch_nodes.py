@@ -232,6 +232,7 @@ def test_a_scheduler_that_dies_takes_its_nodes_and_not_the_watching(
     assert told(seen).verdict.headline
 
 
+@pytest.mark.ci
 def test_a_scheduler_that_dies_at_the_end_costs_the_traces_and_not_the_watching(tmp_path: Path, device: str) -> None:
     """Before a sample could not be fetched, so that no node is known to be lost when the traces are asked for."""
 

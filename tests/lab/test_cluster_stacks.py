@@ -247,7 +247,8 @@ def test_a_node_of_a_block_cluster_is_taken_away_under_load_and_the_others_go_on
 
 
 @pytest.mark.first
-@pytest.mark.parametrize("server", ["strata", pytest.param("tgt", marks=pytest.mark.ci)])
+@pytest.mark.ci
+@pytest.mark.parametrize("server", ["strata", "tgt"])
 def test_what_a_dead_node_acknowledged_is_there_through_the_others(build: Build, server: str, tmp_path: Path) -> None:
     """A guest writes with verification over several sessions to the last node, and reads through the others. The node
     dies: every write that it acknowledged is found through each of the others, whose loads have no error."""

@@ -18,6 +18,7 @@ from chrome import slices
 from commands import STRATA
 from loops import MIB, loop, mounted, need, need_root, run
 from test_disk_part import disk
+from tiers import rest_in_ci
 from tracing import with_tracefs
 from two_clocks import Recording
 
@@ -368,7 +369,9 @@ def same_within_the_bound(one: TraceResult, two: TraceResult) -> None:
 
 
 @pytest.mark.peer
-@pytest.mark.parametrize("where", [PathKind.DEVICE, PathKind.WIRE, PathKind.SERVER, PathKind.CLIENT])
+@pytest.mark.parametrize(
+    "where", rest_in_ci([PathKind.WIRE, PathKind.DEVICE, PathKind.SERVER, PathKind.CLIENT], every_day=2)
+)
 def test_a_delay_is_found_at_its_layer_with_several_requests_on_one_connection(
     path: Path_, tmp_path: Path, where: PathKind
 ) -> None:

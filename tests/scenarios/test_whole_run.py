@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from loops import unmount
+from tiers import rest_in_ci
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ("--rounds", "3", "--runtime", "100ms", "--ramp-time", "20ms", "--size", "64m")
@@ -92,7 +93,9 @@ def test_clean_removes_what_a_killed_run_left(strata, disk: Path, own_state: Pat
     assert [p.name for p in disk.iterdir()] == ["keep.me"]
 
 
-@pytest.mark.parametrize(("sig", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("sig", "code"), rest_in_ci([(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], every_day=1)
+)
 def test_a_signal_stops_cleanly_and_keeps_what_was_measured(
     disk: Path, own_state: Path, sig: signal.Signals, code: int
 ) -> None:

@@ -11,6 +11,7 @@ import time
 
 import pytest
 import store_samples as sample
+from tiers import rest_in_ci
 
 from strata.store import open_store
 
@@ -47,7 +48,7 @@ def killed_writer(path, first, steps, delay_s):
     return [int(n) for word, n in said if word == "saved"]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", rest_in_ci(range(4), every_day=1))
 def test_kill_nine_leaves_every_committed_cell_and_an_intact_store(tmp_path, seed):
     path = tmp_path / "strata.db"
     rng = random.Random(seed)
