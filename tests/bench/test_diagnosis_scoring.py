@@ -20,7 +20,10 @@ from strata.model.finding import VerdictKind
     ("judged", "layer", "cause", "wrong"),
     [
         (case((SLOW,), ("disk", Cause.SLOW_MEDIUM, 0.9)), True, True, False),
-        (case((SLOW,), ("disk", Cause.MEDIUM, 0.9), kind=VerdictKind.MEDIUM), True, True, False),
+        # A medium that is slower than its specification says is the limit, and not as expected.
+        (case((SLOW,), ("disk", Cause.MEDIUM, 0.9)), True, True, False),
+        (case((SLOW,), ("disk", Cause.MEDIUM, 0.9), kind=VerdictKind.MEDIUM), False, False, True),
+        (case((SLOW,), ("disk", Cause.MEDIUM, 0.9), kind=VerdictKind.MEDIUM, of=Kind.OUTSIDE), True, True, False),
         (case((SLOW,), ("disk", Cause.STALLS, 0.9)), True, False, True),
         (case((SLOW,), ("share", Cause.SLOW_MEDIUM, 0.9)), False, False, True),
         (case((SLOW,), (None, Cause.NONE, 0.9), kind=VerdictKind.HEALTHY), False, False, True),
@@ -40,6 +43,8 @@ from strata.model.finding import VerdictKind
         # Unless another limit of the two is just that.
         (case((WIRE, SLOW), ("disk", Cause.MEDIUM, 0.9)), True, True, False),
         (case((CLIENT,), (None, Cause.GENERATOR, 0.9), kind=VerdictKind.GENERATOR), True, True, False),
+        # What lies at no layer is found by its cause, at no layer by chance.
+        (case((CLIENT,), ("share", Cause.WIRE_LATENCY, 0.9)), False, False, True),
         (case((), (None, Cause.NONE, 0.9), kind=VerdictKind.HEALTHY), False, True, False),
         (case((), ("disk", Cause.MEDIUM, 0.9), kind=VerdictKind.MEDIUM), False, True, False),
         (case((), ("share", Cause.WIRE_LATENCY, 0.9)), False, False, True),

@@ -101,6 +101,8 @@ class Judged:
     failed: bool = False
     refused: bool = False
     """Whether it failed because a layer does not hold the data of those below, and said which."""
+    health_open: bool = False
+    """Whether to say that the medium limits leaves open if it does what it should, as a watching's verdict does."""
 
     @property
     def first(self) -> Said:
@@ -119,13 +121,13 @@ class Judged:
 
     @property
     def right_layer(self) -> bool:
-        """Of the first that is named: a limit is there. To say that all is as expected there is to miss it."""
+        """Of the first that is named: a limit is there. A limit that lies at no layer is found by its cause alone."""
         if self.refused_rightly:
             return True
         if self.as_expected:
-            return self.truth.named_by(self.first)
-        here = any(limit.placed(self.first) or limit.names(self.first) for limit in self.truth.limits)
-        return self._said_something and (here or self.after_natural)
+            return self._rightly_expected
+        placed = any(not limit.anywhere and limit.placed(self.first) for limit in self.truth.limits)
+        return self._said_something and (placed or self.truth.named_by(self.first) or self.after_natural)
 
     @property
     def right_cause(self) -> bool:
@@ -134,7 +136,15 @@ class Judged:
             return not self.blamed and not self.failed
         if self.refused_rightly:
             return True
+        if self.as_expected:
+            return self._rightly_expected
         return self._said_something and (self.truth.named_by(self.first) or self.after_natural)
+
+    @property
+    def _rightly_expected(self) -> bool:
+        """Whether it is a truth that the medium limits and does what it should. Of a limit in the catalogue it is none:
+        a slow medium is the limit, and not as expected."""
+        return (self.health_open or self.truth.kind is Kind.OUTSIDE) and self.truth.named_by(self.first)
 
     @property
     def after_natural(self) -> bool:

@@ -78,6 +78,7 @@ def held(case: WatchCase, verdict: Verdict, split: Split) -> Judged:
         layers=len(case.stack.layers) if case.stack else 0,
         seed=trial.seed,
         failed=case.failed is not None,
+        health_open=True,
     )
 
 
