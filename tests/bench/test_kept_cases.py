@@ -10,8 +10,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import json
-import lzma
 import os
 import subprocess
 import sys
@@ -32,7 +30,7 @@ CASES = sorted(kept.FOLDER.glob(f"*{kept.ENDING}"))
 @functools.cache
 def _trials() -> dict[Path, Trial]:
     """Of every kept case, without its evidence."""
-    return {p: Trial.model_validate(json.loads(lzma.decompress(p.read_bytes()))["trial"]) for p in CASES}
+    return {path: kept.trial_of(path) for path in CASES}
 
 
 def _kind(trial: Trial) -> str:

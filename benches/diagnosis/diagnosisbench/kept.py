@@ -28,6 +28,8 @@ from strata.model.stack import Stack
 FOLDER = Path(__file__).resolve().parents[1] / "cases"
 MOST_BYTES = 40 << 10
 ENDING = ".json.xz"
+HEAD_BYTES = 8 << 10
+"""Of the unpacked text: a trial is a few hundred of them."""
 ALL_FROM = 99
 COUNTER, ABSENT = "counter ", "-"
 """How a counter's column begins, and what stands in it for a cell that has no such value."""
@@ -196,6 +198,13 @@ NO_VERDICT = Verdict(
     kind=VerdictKind.INCONCLUSIVE, headline="", said=(Said(layer=None, cause=Cause.NONE, confidence=0),)
 )
 """What a trial that failed is held to have said."""
+
+
+def trial_of(path: Path) -> Trial:
+    """The trial of a kept case. It stands at the head: the evidence behind it is not unpacked."""
+    head = lzma.LZMADecompressor().decompress(path.read_bytes(), max_length=HEAD_BYTES).decode(errors="ignore")
+    _, _, rest = head.partition('"trial":')
+    return Trial.model_validate(json.JSONDecoder().raw_decode(rest)[0])
 
 
 def load(path: Path) -> Case:

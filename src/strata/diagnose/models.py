@@ -5,7 +5,7 @@ depths n that were measured, log-log between them, linear below the least. On to
 
 * delay D (seconds for each request, in parallel): n + X_B(n)·D = N (Little's law over both parts).
 * serial s (one request at a time): X ≤ 1/s, and s is added to each request; between the asymptotic bound
-  min(1/s, N/(R+s)) and exact mean value analysis of one exponential station (Reiser, Lavenberg 1980).
+  min(1/s, N/(R+s)) and one exponential station, exactly (Erlang's loss formula, of N customers and one that serves).
 * bandwidth W: a serial station whose service time is bytes ÷ W.
 * cap C (a budget per second that costs nothing while it lasts): X = min(C, X_B).
 """
@@ -41,6 +41,10 @@ class LimitDirection(StrEnum):
     BOTH = "reads and writes"
     READS = "reads"
     WRITES = "writes"
+
+
+Way = tuple[LimitDirection, float]
+"""A scope, and the constant time in seconds beside the limit: what a model is fitted with, apart from its parameter."""
 
 
 def share(workload: Workload, scope: LimitDirection) -> float:
@@ -146,41 +150,57 @@ class _Rows:
             low[d] = high[d] = _solved(self.tables, self.n[d], np.broadcast_to(delay, low.shape)[d])
         return low, high
 
-    def with_station(self, service: Array, base: float) -> Interval:
+    def with_station(self, service: Array, base: Array) -> Interval:
         """IOPS when each request also passes a station that serves one at a time for ``service`` seconds."""
         _, asymptote = self.with_delay(base + service)
         high = np.minimum(asymptote, 1 / np.maximum(service, 1e-12))
-        service, think = service[self.order], (self.cycle + base)[self.order]
-        queue, low, done = np.zeros_like(service), np.zeros_like(service), 0
-        for depth, count in self.stages:
-            rows = slice(count)
-            served, left, waits, rate = service[rows], think[rows], queue[rows], low[rows]
-            for k in range(done + 1, depth + 1):
-                waiting = served * (1 + waits)
-                np.divide(k, left + waiting, out=rate)
-                np.multiply(rate, waiting, out=waits)
-            done = depth
-        found = np.empty_like(low)
-        found[self.order] = low
-        return np.minimum(found, high), high
+        think = self.cycle + base
+        idle = think / self._erlang(service / think)
+        return np.minimum(self.n / (self.n * service + idle), high), high
 
-    def predict(self, shape: LimitKind, scope: LimitDirection, parameter: Array, base: float) -> Interval:
-        """As `predict`, of every row; ``parameter`` is one for all."""
-        part = self.shares[scope]
-        seen = np.where(part > 0, part, 1.0)
+    def _erlang(self, ratio: Array) -> Array:
+        """1 ÷ the probability that none of the n - 1 others, whom a request meets on its arrival, is at the station.
+
+        ``ratio``: the time at the station ÷ that away from it. Too large for a figure is infinite: always busy.
+        """
+        ratio = ratio[self.order]
+        found, done = np.ones_like(ratio), 0
+        with np.errstate(over="ignore"):
+            for depth, count in self.stages:
+                value, part = found[:count], ratio[:count]
+                for k in range(done + 1, depth):
+                    value *= part
+                    value *= k
+                    value += 1
+                done = depth - 1
+        answer = np.empty_like(found)
+        answer[self.order] = found
+        return answer
+
+    def predict(self, shape: LimitKind, ways: Sequence[Way], parameter: Array) -> Interval:
+        """As `predict`, of every row: ``parameter`` is (way, value), the answer (row, way and value)."""
+        values = parameter.shape[1]
+
+        def each(of_ways: Array) -> Array:
+            return np.repeat(of_ways, values, axis=1)
+
+        part, one = np.hstack([self.shares[scope] for scope, _ in ways]), parameter.reshape(1, -1)
+        unseen, bases = part == 0, np.array([[base for _, base in ways]])
+        seen = each(np.where(unseen, 1.0, part))
         if shape is LimitKind.DELAY:
-            low, high = self.with_delay(parameter * seen + base)
+            low, high = self.with_delay(one * seen + each(bases))
         elif shape is LimitKind.SERIAL:
-            low, high = self.with_station(parameter * seen, base)
+            low, high = self.with_station(one * seen, each(bases))
         elif shape is LimitKind.BANDWIDTH:
-            low, high = self.with_station(self.bs * seen / parameter, base)
+            low, high = self.with_station(self.bs * seen / one, each(bases))
         else:
             # Here the parameter does not change the time: it is worked out once, and not for each value.
-            low, high = (np.minimum(x, parameter / seen) for x in self.with_delay(np.array([[base]])))
-        unseen = part[:, 0] == 0
+            low, high = (np.minimum(each(x), one / seen) for x in self.with_delay(bases))
         if unseen.any():
-            free = self.with_delay(np.array([[base]]))
-            low[unseen], high[unseen] = free[0][unseen], free[1][unseen]
+            here = each(unseen)
+            low, high = (
+                np.where(here, each(free), x) for free, x in zip(self.with_delay(bases), (low, high), strict=True)
+            )
         return low, high
 
     def misfit(self, low: Array, high: Array) -> Array:
@@ -205,7 +225,7 @@ def predict(
 
     The parameter is bytes/s, I/Os per second or seconds. ``base`` seconds are added to every request.
     """
-    low, high = _Rows(view, (point,)).predict(shape, scope, parameter, base)
+    low, high = _Rows(view, (point,)).predict(shape, [(scope, base)], parameter[None, :])
     return low[0], high[0]
 
 
@@ -280,24 +300,29 @@ def _grid(view: View, shape: LimitKind) -> Array:
 
 def fit(view: View, shape: LimitKind, scope: LimitDirection, base: float = 0.0) -> Fit:
     """The best parameter of one model over the view's points."""
-    return _fit(view, _Rows(view, view.points), shape, scope, base)
+    return _best(view, _Rows(view, view.points), shape, [(scope, base)])
 
 
-def _fit(view: View, rows: _Rows, shape: LimitKind, scope: LimitDirection, base: float) -> Fit:
-    def score(grid: Array) -> Array:
-        return rows.score(*rows.predict(shape, scope, grid, base))
-
-    best = _minimum(score, _grid(view, shape))
-    low, high = rows.predict(shape, scope, np.array([best]), base)
-    value, none = float(rows.score(low, high)[0]), rows.none
+def _best(view: View, rows: _Rows, shape: LimitKind, ways: Sequence[Way]) -> Fit:
+    """The best fit of one shape. All ways are searched side by side: rows are few, and a call costs more than they."""
+    parameters = _minima(
+        lambda grids: rows.score(*rows.predict(shape, ways, grids)).reshape(grids.shape),
+        np.tile(_grid(view, shape), (len(ways), 1)),
+    )
+    lows, highs = rows.predict(shape, ways, parameters)
+    penalties = [PENALTY_SCOPE * (scope is not LimitDirection.BOTH) + PENALTY_BASE * (base > 0) for scope, base in ways]
+    scores = rows.score(lows, highs)
+    best = int(np.argmin(scores + penalties))
+    (scope, base), value, none = ways[best], float(scores[best]), rows.none
+    low, high = lows[:, best : best + 1], highs[:, best : best + 1]
     binds = (high < 0.9 * rows.below) & (rows.shares[scope] > 0)
     return Fit(
         shape=shape,
         scope=scope,
-        parameter=best,
+        parameter=float(parameters[best, 0]),
         base=base,
         score=value,
-        penalty=PENALTY_SCOPE * (scope is not LimitDirection.BOTH) + PENALTY_BASE * (base > 0),
+        penalty=penalties[best],
         explained=max(0.0, 1 - value / none) if none > 0 else 0.0,
         per_point=value / len(view.points),
         binding=frozenset(key for key, here in zip(rows.keys, binds[:, 0], strict=True) if here),
@@ -305,11 +330,14 @@ def _fit(view: View, rows: _Rows, shape: LimitKind, scope: LimitDirection, base:
     )
 
 
-def _minimum(score: Callable[[Array], Array], grid: Array) -> float:
+def _minima(scored: Callable[[Array], Array], grids: Array) -> Array:
+    """Where each row of ``grids`` scores least, looked at twice more between its neighbours: an array of (row, 1)."""
+    row = np.arange(len(grids))
     for _ in range(2):
-        at = int(np.argmin(score(grid)))
-        grid = np.geomspace(grid[max(at - 1, 0)], grid[min(at + 1, grid.size - 1)], 25)
-    return float(grid[int(np.argmin(score(grid)))])
+        at = np.argmin(scored(grids), axis=1)
+        ends = grids[row, np.maximum(at - 1, 0)], grids[row, np.minimum(at + 1, grids.shape[1] - 1)]
+        grids = np.geomspace(*ends, 25, axis=1)
+    return np.asarray(grids[row, np.argmin(scored(grids), axis=1)])[:, None]
 
 
 def _bases(view: View) -> tuple[float, ...]:
@@ -333,10 +361,7 @@ def fit_all(view: View) -> tuple[Fit, ...]:
         else [LimitDirection.BOTH]
     )
     bases, rows = [0.0, *_bases(view)], _Rows(view, view.points)
-    found = []
-    for shape in LimitKind:
-        tried = [
-            _fit(view, rows, shape, s, b) for s in scopes for b in (bases[:1] if shape is LimitKind.DELAY else bases)
-        ]
-        found.append(min(tried, key=lambda f: f.total))
+    ways = [(scope, base) for scope in scopes for base in bases]
+    constant = [(scope, 0.0) for scope in scopes]
+    found = [_best(view, rows, shape, constant if shape is LimitKind.DELAY else ways) for shape in LimitKind]
     return tuple(sorted(found, key=lambda f: f.total))

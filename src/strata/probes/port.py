@@ -30,7 +30,7 @@ class Column:
 
     def __post_init__(self) -> None:
         missing = [label for label in self.counter.labels if label not in self.labels]
-        strange = [label for label in self.labels if not self.counter.knows(label)]
+        strange = [label for label in self.labels if label not in self.counter.known]
         if missing or strange:
             raise ValueError(f"{self.counter.name} is declared with other labels: {', '.join(missing + strange)}")
 

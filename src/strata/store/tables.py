@@ -122,7 +122,7 @@ class FiguresRow(Base):
 
     run_id: Mapped[str] = mapped_column(String(64), primary_key=True)
     step_order: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
-    series_id: Mapped[int] = mapped_column(ForeignKey("series.id"))
+    series_id: Mapped[int] = mapped_column(Integer)
     created_unix_ns: Mapped[int] = mapped_column(BigInteger)
     round: Mapped[int] = mapped_column(Integer)
     kind: Mapped[str] = mapped_column(String(16))
@@ -139,6 +139,7 @@ class FiguresRow(Base):
     quantiles: Mapped[bytes] = mapped_column(LargeBinary)
 
     __table_args__ = (
+        ForeignKeyConstraint(["series_id"], ["series.id"], name="fk_figures_series_id"),
         ForeignKeyConstraint(
             ["run_id", "step_order"], ["cells.run_id", "cells.step_order"], name="fk_figures_run_id", ondelete="CASCADE"
         ),

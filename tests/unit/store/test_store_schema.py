@@ -12,6 +12,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from migrating import move
+from sqlalchemy import create_engine
 
 import strata.store
 from strata.errors import StoreError
@@ -35,14 +37,62 @@ def test_migrations_give_the_tables_of_the_models(tmp_path):
         assert compare_metadata(context, Base.metadata) == []
 
 
-def test_a_migration_that_breaks_off_leaves_nothing_behind(tmp_path, monkeypatch):
+def test_a_new_store_has_what_all_revisions_in_turn_make(tmp_path):
+    def kept(path: Path) -> object:
+        with closing(sqlite3.connect(path)) as db:
+            made = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema").fetchall()
+            said = [db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version", "encoding")]
+            revision = db.execute("SELECT version_num FROM alembic_version").fetchall()
+        return (
+            sorted(
+                (*names, " ".join((sql or "").replace("(", "( ").replace(")", " )").split())) for *names, sql in made
+            ),
+            said,
+            revision,
+        )
+
+    new, moved = tmp_path / "new.db", tmp_path / "moved.db"
+    open_store(str(new)).close()
+    engine = create_engine(f"sqlite:///{moved}")
+    move(engine, "head")
+    engine.dispose()
+    assert kept(new) == kept(moved)
+
+
+def test_a_new_store_loads_no_migration_code(tmp_path):
+    assert not _loads_alembic(tmp_path / "s.db")
+
+
+def test_a_making_that_breaks_off_leaves_nothing_behind(tmp_path, monkeypatch):
     path = tmp_path / "s.db"
+    made = Base.metadata.create_all
+
+    def breaks(*args, **options):
+        made(*args, **options)
+        raise RuntimeError("pulled plug")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Base.metadata, "create_all", breaks)
+        with pytest.raises(RuntimeError):
+            open_store(str(path))
+    assert _tables(path) == []
+    with open_store(str(path)) as store:
+        store.create_run(sample.run())
+
+
+def test_a_migration_that_breaks_off_leaves_what_was(tmp_path, monkeypatch):
+    path = tmp_path / "s.db"
+    open_store(str(path)).close()
+    engine = create_engine(f"sqlite:///{path}")
+    move(engine, "0001")
+    engine.dispose()
+    before = _tables(path)
     from alembic.operations import Operations
 
     created = Operations.create_table
 
     def breaks(self, name, *columns, **options):
-        if name == "outcomes":
+        if name == "matrices":
             raise RuntimeError("pulled plug")
         return created(self, name, *columns, **options)
 
@@ -50,11 +100,14 @@ def test_a_migration_that_breaks_off_leaves_nothing_behind(tmp_path, monkeypatch
         patched.setattr("alembic.op.create_table", lambda *a, **k: breaks(_op(), *a, **k))
         with pytest.raises(RuntimeError):
             open_store(str(path))
-    with sqlite3.connect(path) as db:
-        assert db.execute("SELECT name FROM sqlite_schema").fetchall() == []
-    db.close()
+    assert _tables(path) == before and "figures" not in before
     with open_store(str(path)) as store:
         store.create_run(sample.run())
+
+
+def _tables(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as db:
+        return [name for (name,) in db.execute("SELECT name FROM sqlite_schema")]
 
 
 def _op():
@@ -66,13 +119,17 @@ def _op():
 def test_an_open_of_an_up_to_date_store_loads_no_migration_code(tmp_path):
     path = tmp_path / "s.db"
     open_store(str(path)).close()
+    assert not _loads_alembic(path)
+
+
+def _loads_alembic(path: Path) -> bool:
     code = (
         f"import sys; from strata.store import open_store; open_store({str(path)!r}); print('alembic' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], env=sample.child_environment(), capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "False"
+    return done.stdout.strip() == "True"
 
 
 def test_many_processes_may_make_the_store_at_once(tmp_path):

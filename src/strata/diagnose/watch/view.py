@@ -107,20 +107,23 @@ class LoadView:
         first, end = active[0], active[-1] + 1
         return (first + 1, end - 1) if end - first > 4 else (first, end)
 
+    @cached_property
+    def _pieces(self) -> tuple[Resources, ...]:
+        """The counters of each piece of the time by itself: the span and every course are made of them."""
+        return tuple(Resources(self.seen.readings(i, i + 1), 1.0, 1.0) for i in range(len(self.seen.bins) - 1))
+
     def load(self, piece: int) -> float:
         """I/Os per second at the device, or bytes of the wires where there is none, in one piece."""
-        told = Resources(self.seen.readings(piece, piece + 1), 1.0, 1.0)
         if self.device is not None:
-            disk = told.disk(*self.device)
+            disk = self._pieces[piece].disk(*self.device)
             return 0.0 if disk is None else disk.reads + disk.writes
-        return sum(card.most for card in told.cards)
+        return sum(card.most for card in self._pieces[piece].cards)
 
     def course(self, of: Callable[[Disk], float | None]) -> tuple[float | None, ...]:
         """A figure of the device in each piece of the span."""
         found = []
         for piece in range(*self.span):
-            told = Resources(self.seen.readings(piece, piece + 1), 1.0, 1.0)
-            disk = None if self.device is None else told.disk(*self.device)
+            disk = None if self.device is None else self._pieces[piece].disk(*self.device)
             found.append(None if disk is None else of(disk))
         return tuple(found)
 

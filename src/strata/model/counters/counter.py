@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from strata.model.series import SeriesKind
@@ -85,14 +86,15 @@ class Counter:
     nested: str | None = None
     source: Any = None
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Every label that each of its series has, but for the node."""
         return (*LABELS[self.scope], *self.parts, *self.aspects)
 
-    def knows(self, label: str) -> bool:
-        """Whether a series of it may have this label."""
-        return label == NODE or label in self.also or label in self.labels
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Every label that a series of it may have."""
+        return frozenset((NODE, *self.also, *self.labels))
 
 
 class Family:

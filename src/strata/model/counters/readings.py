@@ -136,18 +136,22 @@ class Readings:
         return {}
 
     def _found(self, counter: Counter, where: Mapping[str, str | None]) -> list[Reading]:
-        if strange := [label for label in where if not counter.knows(label)]:
+        if where.keys() - counter.known:
+            strange = [label for label in where if label not in counter.known]
             raise ValueError(f"{counter.name} has no label {', '.join(strange)}")
-        if counter not in self._asked:
+        asked = self._asked.get(counter)
+        if asked is None:
             told = self._by_metric.get(counter.name, ())
             fit = set(counter.labels)
-            self._asked[counter] = [
+            asked = self._asked[counter] = [
                 Reading(counter, labels.get(NODE), labels, value)
                 for labels, value in told
-                if fit <= labels.keys() and all(map(counter.knows, labels))
+                if fit <= labels.keys() <= counter.known
             ]
-        wanted = where.items()
-        return [r for r in self._asked[counter] if all(r.get(label) == value for label, value in wanted)]
+        # One label after the other: most questions have one or two, and many things are asked of few.
+        for label, value in where.items():
+            asked = [r for r in asked if r.get(label) == value]
+        return asked
 
     def _added_up(self, counter: Counter, where: Mapping[str, str | None], labels: tuple[str, ...]) -> dict[Key, float]:
         loose = [label for label in counter.aspects if label not in where and label not in labels]

@@ -1,0 +1,46 @@
+"""The models by another way: a station by its recursion, and ways of fitting one at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from strata.diagnose.case import Case
+from strata.diagnose.models import LimitDirection, LimitKind, fit, fit_all, predict, with_delay
+
+from .known import SCENES, TWO
+
+
+def by_mean_values(n: int, think: float, service: float) -> float:
+    """Exact mean value analysis of one exponential station (Reiser, Lavenberg 1980)."""
+    queue = rate = 0.0
+    for k in range(1, n + 1):
+        rate = k / (think + service * (1 + queue))
+        queue = rate * service * (1 + queue)
+    return rate
+
+
+@pytest.mark.parametrize("base", [0.0, 1e-4])
+def test_a_station_serves_what_mean_value_analysis_says(base: float) -> None:
+    scene = SCENES["everyday"]
+    (view, *_) = (pair.view for pair in Case(scene.stack, scene.analysis(seed=1, sd=0.03)).pairs)
+    services = np.geomspace(1e-9, 1e3, 60)
+    for point in view.points:
+        low, high = predict(view, point, LimitKind.SERIAL, LimitDirection.BOTH, parameter=services, base=base)
+        asymptote = np.minimum(with_delay(view, point, base + services)[1], 1 / services)
+        expected = [by_mean_values(point.n, point.cycle_below + base, s) for s in services]
+        assert high == pytest.approx(asymptote, rel=1e-12)
+        assert low == pytest.approx(np.minimum(expected, asymptote), rel=1e-12), point.key
+    assert max(p.n for p in view.points) >= 32
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_ways_that_are_searched_side_by_side_are_found_as_each_by_itself(name: str) -> None:
+    scene = TWO[name]
+    (view, *_) = (pair.view for pair in Case(scene.stack, scene.analysis(seed=1, sd=0.10)).pairs)
+    assert {p.workload.rw.writes for p in view.points} == {True, False}
+    for found in fit_all(view):
+        alone = fit(view, found.shape, found.scope, found.base)
+        assert alone == found
+        for scope in LimitDirection:
+            assert fit(view, found.shape, scope, found.base).total >= found.total
