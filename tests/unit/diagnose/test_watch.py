@@ -168,6 +168,28 @@ def test_a_device_that_begins_between_blocks_is_named_where_a_load_waits_for_it(
     assert judge(aligned).verdict.cause is not Cause.MISALIGNED
 
 
+@pytest.mark.parametrize(
+    ("begins", "size", "took_ms", "expect", "cause"),
+    [
+        (63 * 512, 8192, 4.8, "", Cause.MISALIGNED),
+        (63 * 512, 8192, 4.8, SPEC, Cause.MISALIGNED),
+        # As long as specified; few of a write's blocks; between no blocks.
+        (63 * 512, 8192, 2.4, SPEC, Cause.GENERATOR),
+        (63 * 512, 1 << 20, 9.8, "", Cause.GENERATOR),
+        (1 << 20, 8192, 4.8, "", Cause.GENERATOR),
+    ],
+)
+def test_one_write_after_the_other_waits_for_the_blocks_that_each_reads_first(
+    begins: int, size: int, took_ms: float, expect: str, cause: Cause
+) -> None:
+    rate = 1000 / took_ms
+    written = disk(rate, 0.98, 0.97, size=size, READS=0.0, WRITES=rate, FLUSHES=0.3, FLUSH_SECONDS=0.0)
+    seen = observed(written, expect=expect).model_copy(update={"starts": {"sda": begins}})
+    found = judge(seen)
+    assert found.verdict.cause is cause
+    assert found.verdict.cause is not Cause.MISALIGNED or found.verdict.confidence < 0.8
+
+
 def test_a_rate_as_specified_with_requests_waiting_is_the_medium_without_any_trace() -> None:
     assert said(judge(observed(disk(1640, **FULL)))) == (VerdictKind.MEDIUM, "disk", Cause.MEDIUM)
 
@@ -263,6 +285,17 @@ def _phases(flying_in_slow: int) -> Observed:
 
 def test_two_levels_with_as_many_in_flight_are_slow_phases() -> None:
     assert said(judge(_phases(16))) == (VerdictKind.LAYER, "disk", Cause.SLOW_PHASES)
+
+
+def test_batches_of_an_even_pace_are_no_slow_phases() -> None:
+    """Four servers of 12.1 ms that end together: a bin of 20 ms has one batch or two."""
+    requests = queue(8, 4, lambda n, s: 12_100 + n % 3)
+    ends = [i + t for i, t in zip(requests.issued_us, requests.took_us, strict=True)]
+    done = tuple(sum(20_000 * k <= end < 20_000 * (k + 1) for end in ends) for k in range(60))
+    assert {*done[1:-1]} <= {4, 8}
+    seen = arrival(requests, done=done, flying=(8,) * 60, seconds=1.2)
+    found = judge(observed(disk(330, 7.9, 1.0), [seen], expect=""))
+    assert Cause.SLOW_PHASES not in {f.cause for f in found.findings}
 
 
 def test_two_levels_of_a_load_that_paused_are_none() -> None:

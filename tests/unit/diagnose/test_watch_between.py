@@ -147,3 +147,40 @@ def test_answers_that_take_several_round_trips_are_the_wires(sending: float, bus
     found = judge(observed(counters, [arrival(requests)], toml=SHARE))
     assert (found.verdict.cause is Cause.WIRE_LATENCY) is (cause is Cause.WIRE_LATENCY)
     assert found.verdict.confidence < 0.8
+
+
+def _arriving(took_us: int) -> Observed:
+    """One request each 2.08 ms as a full wire lets them in, at a device that serves four of 2.9 ms at once."""
+    count = 600
+    even = queue(1, 1, lambda n, s: 1, count=count, sizes=(131072,)).model_copy(
+        update={"issued_us": tuple(2080 * n for n in range(count)), "took_us": (took_us,) * count}
+    )
+    full = {stored_name(qdisc.BACKLOG_BYTES.name, {"discipline": "fq", "handle": "1", **CARD}): 2.6e5}
+    full[stored_name(qdisc.OVERLIMITS.name, {"discipline": "fq", "handle": "1", **CARD})] = 500.0
+    full[stored_name("net_bytes", {**CARD, "direction": "rx"})] = 1.3e8
+    counters = disk(480, 480e-6 * took_us, 0.97, size=131072) | wire() | full
+    return observed(counters, [arrival(even)], toml=SHARE)
+
+
+def test_an_even_pace_of_requests_that_do_not_wait_is_that_of_their_arrivals() -> None:
+    """Once told as a cap of the device at 0.72, beside a wire that others fill."""
+    found = judge(_arriving(2950))
+    assert said(found) == (VerdictKind.LAYER, "share", Cause.NOISY_WIRE)
+    assert not {Cause.BANDWIDTH_CAP, Cause.IOPS_CAP} & {f.cause for f in found.findings}
+    # Those that take much longer wait for a limit.
+    assert Cause.BANDWIDTH_CAP in {f.cause for f in judge(_arriving(16_000)).findings}
+
+
+@pytest.mark.parametrize(("outstanding", "took_ms", "named"), [(8, 3.2, True), (3, 3.2, False), (8, 6.0, False)])
+def test_what_is_neither_at_a_device_that_keeps_up_nor_counted_elsewhere_is_on_a_far_wire(
+    outstanding: int, took_ms: float, named: bool
+) -> None:
+    """As 128 KiB at depth 8 over 1.5 ms were seen, of a device that is never idle for long."""
+    counters = disk(600, 0.6 * took_ms, 0.89, size=131072) | wire(rtt_s=0.0015)
+    counters[stored_name(tcp.BUSY.name, {**TO, "end": "server"})] = 0.99
+    seen = observed(counters, toml=SHARE)
+    assert seen.ran is not None
+    asked = DeclaredLoad(outstanding=outstanding)
+    found = judge(seen.model_copy(update={"ran": seen.ran.model_copy(update={"asked": asked})}))
+    assert (found.verdict.cause is Cause.WIRE_LATENCY) is named
+    assert found.verdict.confidence < 0.8

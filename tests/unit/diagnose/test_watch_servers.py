@@ -221,3 +221,97 @@ def test_the_two_are_not_taken_for_each_other() -> None:
         12,
     )
     assert said(judge(seen))[2] is Cause.PROCESSORS
+
+
+def own_times(outstanding: float) -> dict[str, float]:
+    """The server says that it has so many, mean."""
+    return {stored_name(target.SECONDS.name, {"direction": "read", "node": "n1"}): outstanding}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_server_that_reads_no_more_than_it_serves_has_the_others_in_no_time_of_its_own(threads: int) -> None:
+    """As one thread was seen: 92 % of the time at the device, the rest of it with the answer."""
+    seen = few(threads, 8, own_times(threads + 0.1))
+    counted = {name: (value,) * 20 for name, value in disk(285 * threads, 0.92 * threads, 0.93).items()}
+    found = judge(seen.model_copy(update={"rates": {**seen.rates, **counted}}))
+    assert said(found) == (VerdictKind.LAYER, "share", Cause.LIMITED_QUEUE)
+    # That they are outstanding is what the command keeps at the most.
+    assert found.verdict.confidence < SURE
+    # A server that has nothing now and then waits for the load.
+    idle = seen.model_copy(update={"rates": {**seen.rates, **counted, **_twenty(own_times(0.93 * threads))}})
+    assert Cause.LIMITED_QUEUE not in {f.cause for f in judge(idle).findings if f.layer == "share"}
+
+
+def _twenty(counters: Mapping[str, float]) -> dict[str, tuple[float, ...]]:
+    return {name: (value,) * 20 for name, value in counters.items()}
+
+
+def costly(
+    held: float = 6.2,
+    at_device: float = 1.5,
+    outstanding: int | None = 8,
+    *,
+    waiting: float = 0.1,
+    expect: str = SPEC,
+    more: Mapping[str, float] | None = None,
+) -> Observed:
+    """A server that has requests itself, beside those at a device on which none waits for another: eight come round
+    after each other.
+    """
+    iops, n = at_device / 2432e-6, round(held + at_device)
+    around, chance = round(n / iops * 1e6), random.Random(7)
+    begins = sorted(chance.randrange(around) for _ in range(n))
+    requests = queue(1, 1, lambda k, s: 1, count=50 * n).model_copy(
+        update={
+            "issued_us": tuple(around * turn + at for turn in range(50) for at in begins),
+            "took_us": (2432,) * 50 * n,
+        }
+    )
+    depths = ((1, 300), (2, 250), (3, 150), (4, 100))
+    counters = disk(iops, at_device, min(0.9, at_device / 2)) | ready(waiting) | own_times(held + at_device)
+    traced = [arrival(requests, depths=depths)]
+    return asking(observed(counters | dict(more or {}), traced, expect=expect, toml=SHARE), outstanding)
+
+
+@pytest.mark.parametrize("outstanding", [8, None])
+def test_a_server_that_takes_long_for_each_request_itself_is_named_by_its_own_times(outstanding: int | None) -> None:
+    found = judge(costly(outstanding=outstanding))
+    assert said(found) == (VerdictKind.LAYER, "share", Cause.PER_REQUEST_COST)
+    assert found.verdict.confidence >= SURE
+    assert "9.89 ms" in found.verdict.headline
+    # Without a specification it is not known that none waits at the device.
+    unknown = costly(outstanding=outstanding, expect="")
+    met = unknown.model_copy(update={"arrivals": ()})
+    assert said(judge(met))[1:] == ("share", Cause.PER_REQUEST_COST)
+    assert judge(met).verdict.confidence < SURE
+
+
+def test_one_request_at_a_time_that_the_server_has_most_of_the_time_is_no_pause_of_the_application() -> None:
+    """Nothing is at the device or on the wire for 80 % of the time."""
+    seen = costly(held=0.79, at_device=0.2, outstanding=1)
+    asleep = seen.model_copy(update={"issuers": (issuer(storage=50, sleeping=50, running=0),)})
+    for one in (seen, asleep):
+        assert said(judge(one)) == (VerdictKind.LAYER, "share", Cause.PER_REQUEST_COST)
+
+
+@pytest.mark.parametrize(
+    ("held", "at_device", "waiting", "more"),
+    [
+        # The device has most of them; they wait for a CPU; the server moves what the device does not have.
+        (2.0, 6.0, 0.1, {}),
+        (5.0, 1.5, 4.8, {}),
+        (6.2, 1.5, 0.1, {stored_name(target.BYTES.name, {"direction": "read", "node": "n1"}): 1e8}),
+    ],
+)
+def test_a_server_is_not_named_for_what_is_elsewhere(
+    held: float, at_device: float, waiting: float, more: dict[str, float]
+) -> None:
+    found = judge(costly(held, at_device, waiting=waiting, more=more))
+    assert Cause.PER_REQUEST_COST not in {f.cause for f in found.findings}
+
+
+def test_writes_that_a_servers_memory_may_hold_are_not_its_cost_for_certain() -> None:
+    seen = costly()
+    full = {name: (value,) * 20 for name, value in disk(617, 1.5, 0.95, READS=0.0, WRITES=617.0).items()}
+    found = judge(seen.model_copy(update={"rates": {**seen.rates, **full}}))
+    assert said(found)[0] is VerdictKind.INCONCLUSIVE

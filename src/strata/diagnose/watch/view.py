@@ -31,6 +31,12 @@ STEADY, IN_FRONT, PART = 0.95, 0.75, 0.15
 which on they wait in front of a server."""
 SMALL_BYTES = 8 << 10
 """The random reads that a specification speaks of."""
+BLOCK, FEW_BLOCKS = 4096, 16
+"""Bytes of a block of what is below a device; of a write of more blocks, the two that are read first are the less."""
+MOSTLY, SLOWED = 0.8, 1.25
+"""Of the requests that are writes; of a specified time from which on one is longer than it should be."""
+NO_QUEUE = 1.2
+"""Of the time that a request takes by itself: who takes no longer has not waited for others."""
 
 
 @dataclass(frozen=True)
@@ -196,10 +202,23 @@ class LoadView:
 
     @property
     def pace_queued(self) -> bool | None:
-        """Whether requests wait for a server of the device; None where its pace is not seen."""
+        """Whether requests wait for a server of the device; None where its pace is not seen. Where each of them takes
+        as long as by itself, none waits, and an even pace is that of their arrivals.
+        """
         if self.pace is None or self.in_flight is None:
             return None
-        return self.in_flight >= 1.25 * self.pace.at_once
+        return self.in_flight >= 1.25 * self.pace.at_once and not self.unhindered
+
+    @cached_property
+    def unhindered(self) -> bool:
+        """Whether requests at the device take no longer than one by itself does: by the specification, and by those
+        that met nobody, where there are any. False where neither is known.
+        """
+        known = [
+            *([] if self.spec is None else [self.spec.service_ns(self.size)]),
+            *([] if self.alone is None else [self.alone.median_ns]),
+        ]
+        return bool(known) and self.request_ns is not None and self.request_ns <= NO_QUEUE * min(known)
 
     @cached_property
     def alone(self) -> Alone | None:
@@ -250,6 +269,24 @@ class LoadView:
         rate = expect.bytes_per_s
         slope = max(0.0, (at_once * LARGE / rate * 1e9 - small) / (LARGE - SMALL_BYTES)) if rate else 0.0
         return Spec(small, at_once, slope)
+
+    @cached_property
+    def off_block(self) -> str | None:
+        """A device of the lowest layer that begins between two blocks of what is below it."""
+        below = self.seen.reaches(self.lowest.name)
+        names = [place(one, below.node) for one in below.devices]
+        return next((n for n in names if self.seen.starts.get(n, 0) % BLOCK), None)
+
+    @property
+    def slowed_off_block(self) -> bool:
+        """Whether that makes each of the load's requests longer, one by one: nearly all are small writes, and the
+        specification does not say that they take no longer than they should.
+        """
+        disk, spec = self.disk, self.spec
+        if self.off_block is None or disk is None or self.request_ns is None:
+            return False
+        small_writes = disk.writes >= MOSTLY * self.iops and self.size <= FEW_BLOCKS * BLOCK
+        return small_writes and (spec is None or self.request_ns >= SLOWED * spec.service_ns(self.size))
 
     @cached_property
     def sharers(self) -> tuple[Sharer, ...]:
@@ -413,18 +450,31 @@ class LoadView:
     def in_front(self) -> float | None:
         """Requests that wait in front of the path's server, mean: outstanding, and neither at the device, on the wire,
         nor of a thread that waits for a CPU. None where that is not known: by the server's own times, or by the
-        command, which says how many it keeps at the most, of a device that has as many as ever all the time.
+        command, which says how many it keeps at the most, of a server that has as many as ever all the time (at the
+        device; or by its own times, between two of them there).
         """
         most, at_device = self.most_together, self.in_flight or 0.0
         if most is None:
             return None
+        known = []
         if self.at_server is not None:
-            all_, left = self.at_server, self.at_server - at_device - self.ready
-        elif self.outstanding is not None and at_device >= STEADY * most:
-            all_, left = self.outstanding, self.outstanding - at_device - self.ready - self.on_the_wire
-        else:
+            known.append((self.at_server, self.at_server - at_device - self.ready))
+        if self.outstanding is not None and max(at_device, (self.at_server or 0.0) - self.ready) >= STEADY * most:
+            known.append((self.outstanding, self.outstanding - at_device - self.ready - self.on_the_wire))
+        if not known:
             return None
-        return left if left >= max(IN_FRONT, PART * all_) else 0.0
+        # A server that reads no more than it serves has the others in no time of its own.
+        return max((left for all_, left in known if left >= max(IN_FRONT, PART * all_)), default=0.0)
+
+    @property
+    def in_server(self) -> float | None:
+        """Requests in the path's server, mean, by its own times, that are neither at the device, where flushes count
+        too, nor of a thread that waits for a CPU. Its sending of answers is no part of its times.
+        """
+        if self.at_server is None or self.disk is None or self.in_flight is None:
+            return None
+        flushing = (self.disk.flushes or 0.0) * (self.disk.flush_ns or 0.0) / 1e9
+        return max(0.0, self.at_server - self.in_flight - flushing - self.ready)
 
     @property
     def ready(self) -> float:

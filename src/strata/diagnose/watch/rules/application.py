@@ -163,7 +163,11 @@ def _serial(view: LoadView) -> Iterator[Claim | Not]:
 
 
 def _serial_surely(view: LoadView) -> float:
-    """Less where a flush or a slow medium could be what the one request waits for, and neither can be seen."""
+    """Less where a flush or a slow medium could be what the one request waits for, and neither can be seen; and where
+    the device makes each one longer.
+    """
+    if view.slowed_off_block:
+        return 0.45
     disk = view.disk
     assert disk is not None
     commits_unseen = disk.writes > 0.1 * view.iops and disk.flushes is None

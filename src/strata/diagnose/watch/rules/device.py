@@ -58,8 +58,8 @@ def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     if told is not None:
         yield told
         return
-    if view.pace_queued is False:
-        # As many as it serves at once, as far as is seen: the load may ask for too little.
+    if view.pace_queued is False or view.unhindered:
+        # As many as it serves at once, as far as is seen, or none that waits: the load may ask for too little.
         yield "whether the device serves more at once than the load keeps in flight"
         sure = 0.45
     else:

@@ -15,6 +15,7 @@ import numpy as np
 from strata import units
 from strata.analyse.series.change import changes
 from strata.analyse.series.episodes import episodes
+from strata.analyse.watch.pacing import pace
 from strata.diagnose.watch.claim import Claim, Not
 from strata.diagnose.watch.view import LoadView
 from strata.model.counters import blockdev
@@ -35,6 +36,8 @@ LONGER, OFTEN = 1.4, 0.3
 PHASES = 0.1
 MOST = 0.9
 """Share of the time: what is slow for more of it is the usual level, and the other one the exception."""
+BATCH = 1.1
+"""Of the requests that are served at once: levels of an even pace that differ by no more are those of the bins."""
 ASKED = 0.95
 """Of the bins: with requests in flight at their end."""
 CLIFF = 0.7
@@ -202,6 +205,11 @@ def _two_levels(arrival: Arrival) -> Episodes | None:
     edge = 0.6 * np.quantile(counts, 0.8)
     slow, fast = there[counts < edge], there[counts >= edge]
     if not slow.size or not fast.size or slow.mean() < HELD * fast.mean():
+        return None
+    # Servers that end together come in batches, of which a bin holds one more or less though each takes as long.
+    even = None if arrival.requests is None else pace(arrival.requests)
+    apart = counts[counts >= edge].mean() - counts[counts < edge].mean()
+    if even is not None and apart <= BATCH * even.at_once:
         return None
     return told
 

@@ -9,16 +9,14 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.diagnose.watch.claim import Claim, Not
-from strata.diagnose.watch.view import LoadView
+from strata.diagnose.watch.view import BLOCK, LoadView
 from strata.model.finding import Cause
-from strata.model.resources import place
 
 SHARE = 0.4
 """Of the time that requests spend at the device."""
 CLEAR = 0.6
 EMPTY = 0.2
 """Requests without data, for each one with data, from which on commits wait for flushes that they share."""
-BLOCK = 4096
 SPLIT = 0.5
 """Splits of each I/O."""
 EXPLAINED = 0.75
@@ -120,24 +118,29 @@ def _parts_explain(view: LoadView) -> float | None:
 
 
 def _misaligned(view: LoadView) -> Iterator[Claim | Not]:
-    """A device that begins between the blocks of what is below it, and a load that waits for it."""
-    below = view.seen.reaches(view.lowest.name)
-    off = [n for one in below.devices if view.seen.starts.get(n := place(one, below.node), 0) % BLOCK]
-    if not off:
+    """A device that begins between the blocks of what is below it, and a load that waits for it: in its queue, or one
+    request after the other.
+    """
+    name, disk = view.off_block, view.disk
+    if name is None or disk is None or view.in_flight is None or (view.busy or 0.0) < 0.8:
         return
-    name, disk = off[0], view.disk
-    if disk is None or view.in_flight is None or view.in_flight < 1.5 or (view.busy or 0.0) < 0.8:
+    if view.in_flight < 1.5 and not view.slowed_off_block:
         return
     at, spec = view.seen.starts[name], view.spec
     writes = disk.writes / view.iops if view.iops else 0.0
-    slower = spec is not None and view.iops * spec.service_ns(view.size) / 1e9 < 0.8 * spec.at_once
+    if view.in_flight < 1.5:
+        slower = spec is not None
+        waits = " Each request waits for these reads, and the next one is issued when it is done."
+    else:
+        slower = spec is not None and view.iops * spec.service_ns(view.size) / 1e9 < 0.8 * spec.at_once
+        waits = ""
     yield Claim(
         Cause.MISALIGNED,
         (0.72 if slower else 0.55) if writes > 0.1 else 0.5,
         0.5,
         f"{name} begins at byte {at}, between two blocks of what is below it",
         f"{name} begins at byte {at}, which is no multiple of {units.size(BLOCK)}: a request touches one block more "
-        "than it needs, and a write that does not cover a block is preceded by a read of it.",
+        f"than it needs, and a write that does not cover a block is preceded by a read of it.{waits}",
         f"Create {name} again with its start at a multiple of 1 MiB.",
         (f"{name}: begins at byte {at}; {units.percent(writes, 2)} of the requests are writes",),
         ("what the same load gives when it is aligned",),

@@ -1,8 +1,9 @@
-"""The servers of a layer that is reached over connections: their CPU time, and how many requests they serve at once.
+"""The servers of a layer that is reached over connections: their CPU time, how many requests they serve at once, and
+how long they take for each themselves.
 
 Evidence: quotas, CPU time and waits of the server's processes; how many requests the server has at the device at the
-most, beside how many are outstanding. A thread that is ready and waits for a CPU has a request in hand, so the waits of
-all threads are requests (Little's law), as those at the device are.
+most, beside how many are outstanding; the server's own times of its requests. A thread that is ready and waits for a
+CPU has a request in hand, so the waits of all threads are requests (Little's law), as those at the device are.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import replace
 
 from strata import units
 from strata.diagnose.watch.claim import Claim, Not
-from strata.diagnose.watch.view import LoadView
+from strata.diagnose.watch.view import IN_FRONT, STEADY, LoadView
+from strata.model.counters import target
 from strata.model.finding import Cause
 from strata.model.resources import Processors, ServerProcess
 
@@ -25,12 +27,17 @@ ITS_OWN = 0.5
 QUEUED = 1.25
 """Of the specified time, from which on a request may wait at the device."""
 BUSY = 0.8
+AT_ONCE = 0.6
+"""Of the server's requests: so many under way at once show that they do not wait for each other."""
+ITS_BYTES, WRITTEN = 0.5, 0.5
+"""Of the bytes that the server moves, seen at the device; of the requests, from which on the server's memory may hold
+them while the device works for earlier ones."""
 
 
 def judge(view: LoadView) -> Iterator[Claim | Not | str]:
     """Of the topmost layer, where it is remote."""
     if view.served:
-        for one in (*_quota_or_cpu(view), *_few_at_once(view)):
+        for one in (*_quota_or_cpu(view), *_few_at_once(view), *_each_takes(view)):
             yield replace(one, layer=view.top.name) if isinstance(one, Claim) else one
 
 
@@ -149,9 +156,11 @@ def _few_at_once(view: LoadView) -> Iterator[Claim | Not]:
         return
     many = "one request" if most == 1 else f"{most} requests"
     by = "" if view.outstanding is not None else " that the server has"
+    # Between two at the device the server works for one; that another waits is then by what the command keeps at most.
+    steady = at_device >= STEADY * most or (view.at_server or 0.0) >= most + IN_FRONT
     yield Claim(
         Cause.LIMITED_QUEUE,
-        0.82 if room else 0.62,
+        (0.82 if steady else 0.7) if room else 0.62,
         in_front / asked,
         f"the server has {many} at once at {view.device_name}, of {units.significant(asked, 2)}{by}",
         f"{view.device_name} hardly ever has more than {many}, and nearly always as many. "
@@ -182,3 +191,53 @@ def _room(view: LoadView, most: int) -> bool | None:
         # It may be slow, or serve fewer at once than it is specified for.
         return None if slower < more else False
     return more > 1 if stated else None
+
+
+def _each_takes(view: LoadView) -> Iterator[Claim | Not]:
+    """By the server's own times it has requests that are neither at the device, nor of a thread that waits for a CPU:
+    it takes that time for each of them itself (X · R = N).
+    """
+    held, at_server = view.in_server, view.at_server
+    if held is None or at_server is None or view.iops < 1 or view.in_front or view.pace_queued or not _its_own(view):
+        return
+    outstanding = at_server + view.on_the_wire
+    share, each = held / outstanding, held / view.iops * 1e9
+    if share < ONE_OF_TWO or held < ONE_OF_TWO:
+        yield Not(
+            Cause.PER_REQUEST_COST,
+            f"the server has each request for {units.duration(each)} beside the device's time, "
+            f"{units.percent(share, 2)} of the whole",
+        )
+        return
+    # Those that it has come back one after the other only if each is under way by itself.
+    at_once = view.pace.at_once if view.pace is not None else 0
+    apart = view.unhindered and at_once >= AT_ONCE * at_server
+    memory = view.disk is not None and view.disk.writes > WRITTEN * view.iops and (view.busy or 1.0) >= BUSY
+    at_device = f"{units.significant(view.in_flight or 0.0, 2)} are at {view.device_name}"
+    yield Claim(
+        Cause.PER_REQUEST_COST,
+        0.45 if memory else 0.82 if apart and share >= MOST_OF_IT else 0.65 if view.unhindered else 0.55,
+        share,
+        f"the server takes {units.duration(each)} for each request itself",
+        f"By its own times the server has {units.significant(at_server, 2)} requests, of which {at_device} and "
+        f"{units.significant(view.ready, 2)} wait for a CPU. The others are in the server: "
+        f"{units.duration(each)} of each, {units.percent(share, 2)} of its time.",
+        "Look into the server: what it does for each request (a lookup, encryption, a log, a wait); more outstanding "
+        "requests hide it, a faster disk does not.",
+        (
+            f"server: {units.duration(at_server / view.iops * 1e9)} for each request; {view.device_name}: "
+            f"{units.duration(view.request_ns or 0.0)}",
+            *(
+                (f"completions repeat after {at_once}: so many are under way at once, and wait for no other",)
+                if apart
+                else ()
+            ),
+        ),
+        () if apart else ("whether fewer of them are served at once than are outstanding: another depth tells",),
+    )
+
+
+def _its_own(view: LoadView) -> bool:
+    """Whether the device that is counted has what the server moves: another one's time would be taken for its own."""
+    moved = sum(r.value for r in view.told.of(target.BYTES))
+    return view.bytes_per_s >= ITS_BYTES * moved

@@ -30,6 +30,8 @@ SEVERAL = 0.2
 """Of the requests at the device: so many meet another one, and the load has more than one at a time."""
 UNSEEN = 0.7
 """The most that is said of an application that asks for little, where something that holds requests is not counted."""
+AWAY = 0.5
+"""Of what the command keeps outstanding, that is in no place where it is counted, and so may be on its way."""
 NOTHING = 0.25
 """Of the time in which the device has no request, from which on it is more than half of nothing that holds the load."""
 
@@ -162,8 +164,12 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
     if rtt is None or device is None or view.iops < IDLE_IOPS:
         return
     on_the_wire, at_device = view.on_the_wire, view.in_flight or 0.0
-    both = on_the_wire + at_device
-    share = rtt / (rtt + device)
+    # What a server has by its own times is under way, too, wherever it is there.
+    both = on_the_wire + max(at_device, view.at_server or 0.0)
+    in_server = (view.in_server or 0.0) / view.iops * 1e9
+    # The server has each request for longer than all else together: it is what one at a time waits for.
+    costs = in_server >= rtt + device
+    share = rtt / (rtt + device + in_server)
     seen = (
         f"round trip at least {units.duration(rtt)}, device {units.duration(device)} for each request: "
         f"{units.significant(on_the_wire, 2)} requests are on the wire and {units.significant(at_device, 2)} at the "
@@ -192,7 +198,7 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
             seen,
         )
         return
-    if sleeping is not None and sleeping >= 0.4 and 0.6 <= both < 2.0 and quiet and single:
+    if sleeping is not None and sleeping >= 0.4 and 0.6 <= both < 2.0 and quiet and single and not costs:
         yield Claim(
             Cause.GENERATOR,
             min(0.8 if counted and view.sending is not None else 0.6, most),
@@ -204,7 +210,7 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
             seen,
         )
         return
-    if both <= ONE and asks <= ONE and single and not view.in_front:
+    if both <= ONE and asks <= ONE and single and not view.in_front and not costs:
         yield Claim(
             Cause.GENERATOR,
             min(0.82 if counted else 0.6, most),
@@ -218,24 +224,12 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
         return
     idle = 0.0 if view.busy is None else 1 - view.busy
     if rtt >= FAR_NS and share < PART and idle >= NOTHING and not quiet:
-        # Of a large answer more round trips pass than one: as many as its windows.
-        yield Claim(
-            Cause.WIRE_LATENCY,
-            0.65,
-            idle,
-            f"the wire of {units.duration(rtt)} is never quiet, and the device has nothing for "
-            f"{units.percent(idle, 2)} of the time",
-            f"Something is on its way all the time, and in {units.percent(idle, 2)} of it {view.device_name} has no "
-            f"request. A round trip takes at least {units.duration(rtt)}, and an answer that is larger than the "
-            "connection's window takes several.",
-            "Shorten the path, use several connections, or let the window grow (tcp_rmem, tcp_wmem); a faster disk "
-            "would not help.",
-            (
-                *seen,
-                f"connections have something that is not acknowledged for {units.percent(min(1.0, view.sending or 0))} "
-                "of the time",
-            ),
-        )
+        yield _windows(view, idle, f"the device has nothing for {units.percent(idle, 2)} of the time", 0.65, seen)
+        return
+    away = 0.0 if known is None else 1 - (both + view.ready) / known
+    if rtt >= FAR_NS and share < PART and away >= AWAY and view.unhindered and not quiet and not view.in_front:
+        away_of = f"{units.percent(away, 2)} of the outstanding requests are not at the device, where none waits"
+        yield _windows(view, away, away_of, 0.55, seen)
         return
     if rtt < FAR_NS or share < PART:
         yield Not(
@@ -255,4 +249,25 @@ def _far(view: LoadView) -> Iterator[Claim | Not | str]:
         "most of the outstanding requests are on their way.",
         "Keep more in flight (depth, larger blocks, read-ahead) or shorten the path; a faster disk would not help.",
         seen,
+    )
+
+
+def _windows(view: LoadView, share: float, besides: str, sure: float, seen: tuple[str, ...]) -> Claim:
+    """Of a large answer more round trips pass than one: as many as its windows."""
+    rtt = view.rtt_ns or 0.0
+    return Claim(
+        Cause.WIRE_LATENCY,
+        sure,
+        share,
+        f"the wire of {units.duration(rtt)} is never quiet, and {besides}",
+        f"Something is on its way all the time, and {besides}. A round trip takes at least {units.duration(rtt)}, and "
+        "an answer that is larger than the connection's window takes several.",
+        "Shorten the path, use several connections, or let the window grow (tcp_rmem, tcp_wmem); a faster disk "
+        "would not help.",
+        (
+            *seen,
+            f"connections have something that is not acknowledged for {units.percent(min(1.0, view.sending or 0))} of "
+            "the time",
+        ),
+        () if view.in_server is not None else ("what the server itself takes for each request: it does not tell",),
     )
