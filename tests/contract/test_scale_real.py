@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from commands import started, strata, target
 from fleetbench import nodes as fleet
+from tiers import rest_in_ci
 
 SHAPES = {
     "cap": (("--latency", "4ms", "--iops", 2000), 2000.0, 8.0),
@@ -33,7 +34,7 @@ def scaled(*words: object) -> dict[str, Any]:
 
 
 @pytest.mark.calm
-@pytest.mark.parametrize("name", [pytest.param(x, marks=() if x == "cap" else pytest.mark.ci) for x in SHAPES])
+@pytest.mark.parametrize("name", rest_in_ci(SHAPES, ["cap"]))
 @pytest.mark.parametrize("axis", ["iodepth", pytest.param("threads", marks=pytest.mark.slow)])
 def test_limit_and_knee_of_a_known_target_are_found(name: str, axis: str, tmp_path: Path) -> None:
     shape, limit, knee = SHAPES[name]

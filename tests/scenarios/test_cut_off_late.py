@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 from commands import Process, started
+from tiers import rest_in_ci
 
 ATTEMPTS = 3
 CELLS = ("--workloads", "*read-*", "--rounds", "3", "--runtime", "150ms", "--ramp-time", "30ms", "--progress", "none")
 
 
 @pytest.mark.first
-@pytest.mark.parametrize(
-    ("sig", "code"), [pytest.param(signal.SIGINT, 130, marks=pytest.mark.ci), (signal.SIGKILL, -9)]
-)
+@pytest.mark.parametrize(("sig", "code"), rest_in_ci([(signal.SIGKILL, -9), (signal.SIGINT, 130)], every_day=1))
 def test_the_verdict_outlives_its_experiment(strata, own_state: Path, sig: signal.Signals, code: int) -> None:
     """A busy machine may be told nothing of, and then there is no experiment to end: it is asked again."""
     store = own_state / "strata" / "strata.db"

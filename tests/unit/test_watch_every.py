@@ -87,3 +87,10 @@ def test_a_path_that_leads_nowhere_is_an_error_that_says_so(tmp_path: Path) -> N
     for where in (str(loop / "x"), "file:" + "a" * 300, "file:~there-is-no-such-user/x"):
         with pytest.raises(UsageError):
             watch_every.newest(where, 60)
+
+
+def test_a_watching_too_short_for_a_single_slice_is_refused(tmp_path: Path) -> None:
+    """Once it ended after its time with nothing said, as if all were well."""
+    with pytest.raises(UsageError) as refused:
+        watch_every.watch_on(str(tmp_path), 10.0, print, 3.0)
+    assert "every 10 s" in refused.value.why and "--for 10s" in refused.value.hint

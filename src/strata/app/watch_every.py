@@ -106,6 +106,9 @@ def watch_on(
     """
     if not SHORTEST_S <= every_s <= LONGEST_S:
         raise UsageError("cannot watch every", f"{every_s:g} s", f"--every must be {SHORTEST_S:g} s to 1 hour")
+    if seconds is not None and seconds < every_s:
+        why = f"a line is told every {every_s:g} s, and none in less"
+        raise UsageError("cannot watch for", f"{seconds:g} s", why, f"write --for {every_s:g}s or more")
     look_s = min(LOOK_MOST_S, every_s / LOOKS)
     ring = kept_in(where)
     newest: list[Slice] = []

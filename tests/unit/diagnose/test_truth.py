@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from tiers import rest_in_ci
 
 from strata.diagnose import diagnose
 from strata.model.finding import Cause, EvidenceKind, VerdictKind
@@ -23,7 +24,7 @@ def verdicts(name: str, *, sd: float, rounds: int, seeds: range) -> Counter[tupl
     return found
 
 
-@pytest.mark.parametrize(("sd", "rounds"), [(0.03, 3), (0.10, 3), pytest.param(0.10, 6, marks=pytest.mark.ci)])
+@pytest.mark.parametrize(("sd", "rounds"), rest_in_ci([(0.03, 3), (0.10, 3), (0.10, 6)], every_day=2))
 @pytest.mark.parametrize("name", NAMED)
 def test_the_cause_is_named(name: str, rounds: int, sd: float) -> None:
     scene, seeds = SCENES[name], range(100, 107)
@@ -39,9 +40,7 @@ def test_noise_of_20_percent_may_silence_it_and_makes_it_name_no_other(name: str
     assert sum(n for k, n in wrong.items() if k[2] is not Cause.UNEXPLAINED) <= 1, found
 
 
-@pytest.mark.parametrize(
-    ("sd", "rounds"), [(0.03, 3), (0.10, 3), *(pytest.param(*x, marks=pytest.mark.ci) for x in ((0.10, 5), (0.20, 3)))]
-)
+@pytest.mark.parametrize(("sd", "rounds"), rest_in_ci([(0.03, 3), (0.10, 3), (0.10, 5), (0.20, 3)], every_day=2))
 def test_a_healthy_path_is_never_blamed(sd: float, rounds: int) -> None:
     found = verdicts("healthy", sd=sd, rounds=rounds, seeds=range(300, 325))
     assert {k[0] for k in found} <= {VerdictKind.MEDIUM, VerdictKind.HEALTHY, VerdictKind.INCONCLUSIVE}, found

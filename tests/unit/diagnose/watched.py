@@ -52,6 +52,8 @@ on = ["disk"]
 ON = {"node": "n2"}
 TO = {"peer": "10.0.0.1", "end": "client", "connection": "1", **ON}
 CARD = {"interface": "eth0", **ON}
+FULL = {"in_flight": 15.9, "busy": 1.0}
+"""A device with sixteen requests all the time."""
 
 
 def queue(

@@ -85,7 +85,8 @@ def judge_pair(pair: Pair) -> Opinion:
         because="without a round-trip time it cannot be separated from the wire's latency" if missing else "",
         title=f"the layer spends {time} {'on ' if serial else ''}{way}",
         explanation=(
-            "It serves requests one after the other, so more depth gains nothing."
+            "It serves requests one after the other: more depth gains up to about "
+            f"{units.count(1 / found.parameter)} IOPS, and nothing beyond."
             if serial
             else "Shallow workloads lose the most; deep queues hide it."
         )

@@ -31,10 +31,6 @@ STEADY, IN_FRONT, PART = 0.95, 0.75, 0.15
 which on they wait in front of a server."""
 SMALL_BYTES = 8 << 10
 """The random reads that a specification speaks of."""
-BLOCK, FEW_BLOCKS = 4096, 16
-"""Bytes of a block of what is below a device; of a write of more blocks, the two that are read first are the less."""
-MOSTLY, SLOWED = 0.8, 1.25
-"""Of the requests that are writes; of a specified time from which on one is longer than it should be."""
 NO_QUEUE = 1.2
 """Of the time that a request takes by itself: who takes no longer has not waited for others."""
 
@@ -269,24 +265,6 @@ class LoadView:
         rate = expect.bytes_per_s
         slope = max(0.0, (at_once * LARGE / rate * 1e9 - small) / (LARGE - SMALL_BYTES)) if rate else 0.0
         return Spec(small, at_once, slope)
-
-    @cached_property
-    def off_block(self) -> str | None:
-        """A device of the lowest layer that begins between two blocks of what is below it."""
-        below = self.seen.reaches(self.lowest.name)
-        names = [place(one, below.node) for one in below.devices]
-        return next((n for n in names if self.seen.starts.get(n, 0) % BLOCK), None)
-
-    @property
-    def slowed_off_block(self) -> bool:
-        """Whether that makes each of the load's requests longer, one by one: nearly all are small writes, and the
-        specification does not say that they take no longer than they should.
-        """
-        disk, spec = self.disk, self.spec
-        if self.off_block is None or disk is None or self.request_ns is None:
-            return False
-        small_writes = disk.writes >= MOSTLY * self.iops and self.size <= FEW_BLOCKS * BLOCK
-        return small_writes and (spec is None or self.request_ns >= SLOWED * spec.service_ns(self.size))
 
     @cached_property
     def sharers(self) -> tuple[Sharer, ...]:

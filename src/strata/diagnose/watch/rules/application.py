@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from strata import units
 from strata.analyse.watch.pacing import spread_of_times
+from strata.diagnose.watch import off_block
 from strata.diagnose.watch.claim import Claim, Not
 from strata.diagnose.watch.view import IDLE_BYTES, IDLE_IOPS, LoadView
 from strata.model.finding import Cause
@@ -166,7 +167,7 @@ def _serial_surely(view: LoadView) -> float:
     """Less where a flush or a slow medium could be what the one request waits for, and neither can be seen; and where
     the device makes each one longer.
     """
-    if view.slowed_off_block:
+    if off_block.slows(view):
         return 0.45
     disk = view.disk
     assert disk is not None

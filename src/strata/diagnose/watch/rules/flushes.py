@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from strata import units
+from strata.diagnose.watch import off_block
 from strata.diagnose.watch.claim import Claim, Not
-from strata.diagnose.watch.view import BLOCK, LoadView
+from strata.diagnose.watch.off_block import BLOCK
+from strata.diagnose.watch.view import LoadView
 from strata.model.finding import Cause
 
 SHARE = 0.4
@@ -121,10 +123,10 @@ def _misaligned(view: LoadView) -> Iterator[Claim | Not]:
     """A device that begins between the blocks of what is below it, and a load that waits for it: in its queue, or one
     request after the other.
     """
-    name, disk = view.off_block, view.disk
+    name, disk = off_block.device(view), view.disk
     if name is None or disk is None or view.in_flight is None or (view.busy or 0.0) < 0.8:
         return
-    if view.in_flight < 1.5 and not view.slowed_off_block:
+    if view.in_flight < 1.5 and not off_block.slows(view):
         return
     at, spec = view.seen.starts[name], view.spec
     writes = disk.writes / view.iops if view.iops else 0.0
