@@ -72,13 +72,14 @@ def smbd(at: Path, more: str = "") -> Iterator[Smbd]:
     need("smbd")
     for name in ("share", "private", "lock", "state", "cache", "pid", "ncalrpc"):
         (at / name).mkdir(parents=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    config = at / "smb.conf"
-    config.write_text(CONFIG.format(at=at, port=port, more=more))
-    words = [need("smbpasswd"), "-c", str(config), "-s", "-a", "root"]
-    subprocess.run(words, input=f"{PASSWORD}\n{PASSWORD}\n".encode(), capture_output=True, check=True)
+    # Held until the server begins: whoever asks for a free port meanwhile gets another one.
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+        config = at / "smb.conf"
+        config.write_text(CONFIG.format(at=at, port=port, more=more))
+        words = [need("smbpasswd"), "-c", str(config), "-s", "-a", "root"]
+        subprocess.run(words, input=f"{PASSWORD}\n{PASSWORD}\n".encode(), capture_output=True, check=True)
     words = [need("smbd"), "-F", "--no-process-group", "-s", str(config)]
     quiet = subprocess.DEVNULL
     server = subprocess.Popen(words, stdin=quiet, stdout=quiet, stderr=quiet, process_group=0)

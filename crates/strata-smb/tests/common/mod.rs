@@ -46,7 +46,9 @@ pub fn smbd(global: &str) -> Option<Smbd> {
     for name in ["share", "private", "lock", "state", "cache", "pid", "ncalrpc"] {
         fs::create_dir(dir.path().join(name)).expect("a directory");
     }
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+    // Held until the server begins: whoever asks for a free port meanwhile gets another one.
+    let held = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = held.local_addr().expect("its address").port();
     let config = dir.path().join("smb.conf");
     let text = format!(
         "[global]\n server role = standalone server\n private dir = {at}/private\n lock directory = {at}/lock\n \
@@ -72,6 +74,7 @@ pub fn smbd(global: &str) -> Option<Smbd> {
         .write_all(format!("{PASSWORD}\n{PASSWORD}\n").as_bytes())
         .expect("asked");
     assert!(set.wait().expect("reaped").success(), "smbpasswd failed");
+    drop(held);
     let child = Command::new("/usr/sbin/smbd")
         .args(["-F", "--no-process-group", "-s", &config.display().to_string()])
         .stdin(Stdio::null())
@@ -81,9 +84,10 @@ pub fn smbd(global: &str) -> Option<Smbd> {
         .process_group(0)
         .spawn()
         .expect("smbd");
-    let server = Smbd { child, port, dir };
+    let mut server = Smbd { child, port, dir };
     let begun = Instant::now();
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(server.child.try_wait().expect("asked").is_none(), "smbd ended");
         assert!(begun.elapsed() < Duration::from_secs(30), "smbd does not listen");
         std::thread::sleep(Duration::from_millis(20));
     }
