@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
 
@@ -17,6 +18,7 @@ from strata.model.foreign_io import ForeignIo
 from strata.model.profile import GoalResult
 from strata.model.reference import Reference, ReferenceSource
 from strata.model.resources import Resources
+from strata.model.result import CellResult
 from strata.model.steadiness import Steadiness, Tail
 from strata.model.survey import Device
 from strata.model.trace import TraceSummary
@@ -118,6 +120,15 @@ class CellSummary(Value):
     def resources(self) -> Resources:
         """What its counters say of each resource of the path: how busy, what each I/O asked of it, what waited."""
         return Resources(self.readings, self.iops.value, self.bytes_per_second.value)
+
+
+def edge_share(cell: CellSummary, results: Iterable[CellResult]) -> float | None:
+    """The time of the cell's longest I/O as a share of its shortest repetition; None where neither was measured.
+
+    ``results`` are those of the cell. An I/O that began before the measured span counts whole in it.
+    """
+    spans = [one.result.measured_ns for one in results if one.result is not None and one.result.measured_ns > 0]
+    return cell.curve[-1][1] / min(spans) if spans and cell.curve else None
 
 
 class Comparison(Value):

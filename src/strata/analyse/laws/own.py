@@ -11,7 +11,7 @@ from strata.analyse.laws import cache
 from strata.analyse.laws.base import CROSSES, STAYS, RunView, percentile_of
 from strata.analyse.rounds import CellRounds
 from strata.model.access import Interlocked
-from strata.model.analysis import CellSummary, Comparison
+from strata.model.analysis import CellSummary, Comparison, edge_share
 from strata.model.endpoint import EndpointKind
 from strata.model.expect import COUNTS, Faster
 from strata.model.figures import Dimension, Figure, Role, Row, Table, exact
@@ -110,9 +110,8 @@ def _cell(run: RunView, cell: CellSummary) -> Row:
     figures |= {
         f"time.p{p}": exact(e.value, Dimension.TIME) for p, e in cell.latency_ns.items() if percentile_of(f"p{p}")
     }
-    spans = [r.result.measured_ns for r in run.of(cell).results if r.result is not None and r.result.measured_ns > 0]
-    if spans and cell.curve:
-        figures["edge"] = exact(cell.curve[-1][1] / min(spans), Dimension.SHARE)
+    if (edge := edge_share(cell, run.of(cell).results)) is not None:
+        figures["edge"] = exact(edge, Dimension.SHARE)
     if w.rwmixread is not None:
         figures |= _directions(run.of(cell))
     if (cap := _cap(w)) is not None:

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from strata import units
 from strata.errors import UsageError
 from strata.formats.exports.sheet import ExportColumn, Field, Sheet, bounds, columns, interval
-from strata.model.analysis import Analysis, CellSummary
+from strata.model.analysis import Analysis, CellSummary, edge_share
 from strata.model.finding import Verdict
+from strata.model.groups import grouped
 from strata.model.matrix import MatrixResult
 from strata.model.percentiles import PERCENTILES
 from strata.model.result import CellResult, Direction
@@ -152,6 +153,7 @@ def how(layer: str, workload: Workload) -> tuple[Field, ...]:
 
 
 def _cells(of: MeasuredRun) -> Iterator[tuple[Field, ...]]:
+    results = grouped(((one.layer, one.workload_key), one) for one in of.results)
     for cell in of.analysis.cells:
         times = [cell.latency_ns.get(p) for p in PERCENTILES]
         yield (
@@ -164,6 +166,7 @@ def _cells(of: MeasuredRun) -> Iterator[tuple[Field, ...]]:
             *interval(cell.mean_ns),
             *(field for time in times for field in interval(time)),
             cell.outstanding,
+            edge_share(cell, results.get((cell.layer, cell.workload.key), ())),
             cell.cpu_busy,
             _wrong(of, cell),
         )
@@ -187,7 +190,8 @@ errors count
 {bounds("bytes_per_second", "rate", "B/s")}
 {bounds("mean", "time.mean", "ns", "_ns")}
 {"".join(bounds(f"p{p}", f"time.p{p}", "ns", "_ns") for p in PERCENTILES)}
-outstanding_measured = in flight
+outstanding_measured = in_flight
+longest_share = edge
 cpu_busy_share = busy of all CPUs
 impossible text
 """
