@@ -161,7 +161,7 @@ def test_every_i_o_is_in_the_rounds_and_in_the_intervals(store: str, report: Rep
 def test_the_laws_can_be_asked_of_what_was_exported(store: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(told(store, "csv"))
     checked = check_file(tmp_path / "t.csv")
-    # A disk that stood still breaks Little's law at the edges of a short span: the table holds how long its longest I/O was.
+    # Where the disk stands still, the edges of a short span count: the table holds how long its longest I/O was.
     assert {"in_flight", "edge"} <= set(checked.figures)
     assert {"little", "rate"} <= set(checked.asked) and not checked.broken
 
