@@ -82,7 +82,7 @@ fuzz: ## both sides of the NBD parser guided by coverage, and every parser of fi
 docs: ## the pages of docs/ and of `import strata`, into docs/_build; a warning fails
 	@$(HOUSE) docs
 
-packages: ## wheels, deb, rpm and container image of the last commit into dist/, with hashes (ARGS="--only wheel,deb")
+packages: ## wheels, deb, rpm and container image of the last commit into dist/, with hashes (ARGS="--only wheel,deb --arch x86_64,aarch64")
 	@$(HOUSE) packages $(ARGS)
 
 same-packages: ## builds those of dist/ again, in another clone and folder: other bytes fail (ARGS=OTHER/SHA256SUMS: builds nothing)

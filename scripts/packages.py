@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Wheels, deb, rpm and container image of the last commit, the same bytes on every machine.
+"""Wheels, deb, rpm and container image of the last commit, the same bytes on every machine of an architecture.
 
-    scripts/packages.py [--only wheel,deb,rpm,image] [--out dist] [--build build]
+    scripts/packages.py [--only wheel,deb,rpm,image] [--arch x86_64,aarch64] [--out dist] [--build build]
 
 A clone of the commit is built in BUILD: paths are cut out of what the compiler writes, times are those of the commit,
 and tools and dependencies are the hashed locks of `requirements/`. OUT has what is for others, with SBOM.*.cdx.json and
-SHA256SUMS. The image needs root and Debian's archive, and alone has what the archive has that day.
+SHA256SUMS. The image needs root and Debian's archive, and alone has what the archive has that day. Other architectures
+than this machine's are compiled here, too; `ARCHITECTURES` has all of them.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import gzip
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,6 +33,8 @@ NFPM = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2"
 GLIBC = "manylinux_2_28"
 """The oldest C library that numpy's wheels run on; ours need no newer one."""
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+"""What is built for, by the names of the kernel, Rust, wheels and rpm: the names of Debian, Go and images."""
+HERE = platform.machine()
 KINDS = ("wheel", "deb", "rpm", "image")
 IN_PACKAGES = Path("usr/lib/strata")
 FOLDERS = 'mkdir -p "$1/data" "$1/state"'
@@ -49,16 +54,14 @@ main()
 """
 
 
-class Build:
+class Commit:
     """One commit, one folder to build in, one folder for what comes out."""
 
     def __init__(self, build: Path, out: Path) -> None:
         self.dir, self.out = build.resolve(), out.resolve()
-        self.source, self.root, self.tools = self.dir / "source", self.dir / "root", self.dir / "tools"
-        self.site = self.root / IN_PACKAGES / "lib" / PYTHON / "site-packages"
+        self.source, self.tools = self.dir / "source", self.dir / "tools"
         self.version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
         self.epoch = said("git", "-C", str(ROOT), "log", "-1", "--format=%ct")
-        self.arch = ARCHITECTURES[platform.machine()]
         self.env = {**os.environ, "SOURCE_DATE_EPOCH": self.epoch, "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
         self.env["PATH"] = f"{self.tools / 'bin'}:{self.dir / 'bin'}:{os.environ['PATH']}"
 
@@ -68,7 +71,7 @@ class Build:
 
     def prepare(self) -> None:
         """The clone, and the tools of the lock."""
-        for old in (self.source, self.root, self.out):
+        for old in (self.source, self.out):
             shutil.rmtree(old, ignore_errors=True)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.out.mkdir(parents=True)
@@ -81,24 +84,52 @@ class Build:
         lock = self.source / "requirements" / "build.lock"
         self.run("uv", "pip", "sync", "--quiet", "--no-config", *python, "--require-hashes", lock, **beside())
 
-    def wheels(self) -> None:
-        """Ours for this machine and the lab's, with man pages and completions that pip puts below the prefix."""
+    def common(self) -> None:
+        """What is the same for all: the lab's wheel, and man pages and completions that pip puts below the prefix."""
         sources = f"{self.source / 'src'}:{self.source / 'lab' / 'src'}"
         data = self.source / "strata._core.data" / "data"
         self.run(sys.executable, self.source / "scripts" / "manual.py", data, PYTHONPATH=sources)
-        target = Path(os.environ.get("CARGO_TARGET_DIR", self.dir / "target")).resolve()
+        self.run("python", "-m", "hatchling", "build", "--target", "wheel", "--directory", self.out,
+                 cwd=self.source / "lab")  # fmt: skip
+
+    def sums(self) -> None:
+        """What `sha256sum --check` reads."""
+        files = sorted(p for p in self.out.iterdir() if p.is_file() and p.name != "SHA256SUMS")
+        lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.name}\n" for p in files]
+        (self.out / "SHA256SUMS").write_text("".join(lines))
+        print("".join(lines), end="")
+
+
+class Build:
+    """A commit for one architecture, in a folder of its own."""
+
+    def __init__(self, commit: Commit, machine: str) -> None:
+        self.commit, self.machine, self.arch = commit, machine, ARCHITECTURES[machine]
+        self.dir, self.out, self.source, self.version = commit.dir / machine, commit.out, commit.source, commit.version
+        self.root = self.dir / "root"
+        self.site = self.root / IN_PACKAGES / "lib" / PYTHON / "site-packages"
+
+    def run(self, *words: object, cwd: Path | None = None, **more: str) -> None:
+        """As the commit's, in the folder of this architecture."""
+        self.commit.run(*words, cwd=cwd or self.dir, **more)
+
+    def wheel(self) -> None:
+        """Ours, linked by zig: it has the C library of every architecture."""
+        shutil.rmtree(self.root, ignore_errors=True)
+        self.dir.mkdir(exist_ok=True)
+        target = Path(os.environ.get("CARGO_TARGET_DIR", self.commit.dir / "target")).resolve()
         cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
         cut = {self.source: "/strata", cargo: "/cargo", target: "/target"}
         flags = " ".join(f"--remap-path-prefix={path}={name}" for path, name in cut.items())
         words = ("--locked", "--release", "--strip", "--zig", "--compatibility", GLIBC, "--interpreter", PYTHON)
+        # A target that is named leaves crates of other platforms out of the list of parts, and nothing else.
+        named = () if self.machine == HERE else ("--target", triple(self.machine))
         made = self.dir / "wheels"
         shutil.rmtree(made, ignore_errors=True)
-        self.run("maturin", "build", "--quiet", *words, "--out", made, cwd=self.source,
+        self.run("maturin", "build", "--quiet", *words, *named, "--out", made, cwd=self.source,
                  RUSTFLAGS=flags, CARGO_TARGET_DIR=str(target))  # fmt: skip
         [wheel] = made.glob("strata-*.whl")
         self.without_paths(wheel)
-        self.run("python", "-m", "hatchling", "build", "--target", "wheel", "--directory", self.out,
-                 cwd=self.source / "lab")  # fmt: skip
 
     def without_paths(self, wheel: Path) -> None:
         """The wheel anew with an SBOM that does not name the folder it was made in; `wheel pack` makes RECORD."""
@@ -107,9 +138,13 @@ class Build:
         self.run("python", "-m", "wheel", "unpack", "--dest", inside, wheel)
         [sbom] = inside.glob("*/*.dist-info/sboms/*.json")
         sbom.write_text(sbom.read_text().replace(str(self.source), "/strata"))
-        shutil.copyfile(sbom, self.out / f"SBOM.strata-{self.version}.rust.cdx.json")
+        shutil.copyfile(sbom, self.parts("rust"))
         [folder] = inside.iterdir()
         self.run("python", "-m", "wheel", "pack", "--dest-dir", self.out, folder)
+
+    def parts(self, kind: str) -> Path:
+        """The list of parts of one kind."""
+        return self.out / f"SBOM.strata-{self.version}-{self.machine}.{kind}.cdx.json"
 
     def tree(self) -> None:
         """What deb, rpm and image have below /usr: Strata and all it needs but Python, as a virtual environment."""
@@ -121,10 +156,10 @@ class Build:
             f"home = /usr/bin\ninclude-system-site-packages = false\nversion = {version}\n"
         )
         into = ("--quiet", "--no-config", "--target", self.site, "--python-version", version, "--only-binary", ":all:",
-                "--python-platform", f"{platform.machine()}-{GLIBC}", "--link-mode", "copy")  # fmt: skip
+                "--python-platform", f"{self.machine}-{GLIBC}", "--link-mode", "copy")  # fmt: skip
         lock = self.source / "requirements" / "bundle.lock"
         self.run("uv", "pip", "install", *into, "--require-hashes", "-r", lock, **beside())
-        [wheel] = self.out.glob("strata-*.whl")
+        [wheel] = self.out.glob(f"strata-*_{self.machine}.whl")
         # Unpacked, not installed: a wheel of a path would leave the path behind.
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(self.site)
@@ -157,7 +192,7 @@ class Build:
         sbom = doc / "sbom.cdx.json"
         words = ("--output-reproducible", "--of", "JSON", "--pyproject", self.source / "pyproject.toml", "-o", sbom)
         self.run("cyclonedx-py", "environment", *words, looker / "bin" / "python")
-        shutil.copyfile(sbom, self.out / f"SBOM.strata-{self.version}.python.cdx.json")
+        shutil.copyfile(sbom, self.parts("python"))
         for page in (self.root / "usr" / "share" / "man" / "man1").glob("*.1"):
             page.with_suffix(".1.gz").write_bytes(gzip.compress(page.read_bytes(), 9, mtime=0))
             page.unlink()
@@ -172,8 +207,8 @@ class Build:
 
     def package(self, kind: str) -> None:
         """deb or rpm by the one description."""
-        if shutil.which("nfpm", path=self.env["PATH"]) is None:
-            self.run("go", "install", "-trimpath", NFPM, GOBIN=str(self.dir / "bin"), CGO_ENABLED="0")
+        if shutil.which("nfpm", path=self.commit.env["PATH"]) is None:
+            self.run("go", "install", "-trimpath", NFPM, GOBIN=str(self.commit.dir / "bin"), CGO_ENABLED="0")
         release = PYTHON.replace("thon", "").replace(".", "")
         names = {"VERSION": self.version, "ARCH": self.arch, "PYTHON": PYTHON, "RELEASE": release}
         description = self.source / "packaging" / "nfpm.yaml"
@@ -186,7 +221,7 @@ class Build:
         if needs or os.geteuid() != 0:
             raise SystemExit(f"error: the image needs root and {' and '.join(needs or ('mmdebstrap', 'umoci'))}; "
                              "or leave it out: --only wheel,deb,rpm")  # fmt: skip
-        [deb] = self.out.glob("*.deb")
+        [deb] = self.out.glob(f"*_{self.arch}.deb")
         layout, bundle, system = self.dir / "oci", self.dir / "bundle", self.dir / "system.tar"
         for old in (layout, bundle):
             shutil.rmtree(old, ignore_errors=True)
@@ -200,21 +235,14 @@ class Build:
         self.run("mmdebstrap", *words)
         words = ("--numeric-owner", "--exclude=./dev/*", "--file", system, "--directory", bundle / "rootfs")
         self.run("tar", "--extract", *words)
-        when = said("date", "--utc", f"--date=@{self.epoch}", "+%Y-%m-%dT%H:%M:%SZ")
+        when = said("date", "--utc", f"--date=@{self.commit.epoch}", "+%Y-%m-%dT%H:%M:%SZ")
         history = ("--image", name, "--history.created", when)
         self.run("umoci", "repack", *history, bundle)
         config = [f"--config.{key}={value}" for key, value in CONFIG]
         self.run("umoci", "config", *history, "--created", when, "--architecture", self.arch, *config)
         self.run("umoci", "gc", "--layout", layout)
         shutil.rmtree(bundle)
-        archive(layout, self.out / f"strata-{self.version}-{self.arch}.oci.tar", int(self.epoch))
-
-    def sums(self) -> None:
-        """What `sha256sum --check` reads."""
-        files = sorted(p for p in self.out.iterdir() if p.is_file() and p.name != "SHA256SUMS")
-        lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.name}\n" for p in files]
-        (self.out / "SHA256SUMS").write_text("".join(lines))
-        print("".join(lines), end="")
+        archive(layout, self.out / f"strata-{self.version}-{self.arch}.oci.tar", int(self.commit.epoch))
 
 
 def archive(folder: Path, path: Path, when: int) -> None:
@@ -230,6 +258,26 @@ def archive(folder: Path, path: Path, when: int) -> None:
             tar.add(one, str(one.relative_to(folder)), recursive=False, filter=plain)
 
 
+def triple(machine: str) -> str:
+    """How Rust names it."""
+    return f"{machine}-unknown-linux-gnu"
+
+
+def architectures(names: Iterable[str]) -> list[str]:
+    """Those that files of these names are for: wheels and rpm end with our name, deb and image with Debian's."""
+    ends = {
+        ours: re.compile(rf"[._-]({ours}|{debian})\.(whl|deb|rpm|oci\.tar)$") for ours, debian in ARCHITECTURES.items()
+    }
+    return [ours for ours, end in ends.items() if any(end.search(name) for name in names)]
+
+
+def absent(machines: Iterable[str]) -> str:
+    """What rustc lacks to compile for these; empty where it has all."""
+    lack = [triple(one) for one in machines
+            if not Path(said("rustc", "--print", "target-libdir", "--target", triple(one))).is_dir()]  # fmt: skip
+    return f"rustc has no library for {', '.join(lack)}\nhint: rustup target add {' '.join(lack)}" if lack else ""
+
+
 def beside() -> dict[str, str]:
     """uv is beside the Python that runs this."""
     return {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
@@ -243,24 +291,39 @@ def said(*words: str) -> str:
 def main() -> int:
     """Makes what is asked for, and what that is made of."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--only", default=",".join(KINDS), help="kinds, comma-separated (default: all)")
+    parser.add_argument("--only", help=f"kinds, of {','.join(KINDS)} (default: all)")
+    parser.add_argument(
+        "--arch", default=HERE, help=f"architectures, of {','.join(ARCHITECTURES)} (default: this machine's)"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     asked = parser.parse_args()
-    kinds = asked.only.split(",")
-    if unknown := set(kinds) - set(KINDS):
-        parser.error(f"no such kind: {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}")
-    build = Build(asked.build, asked.out)
-    build.prepare()
-    build.wheels()
-    if {"deb", "rpm", "image"} & set(kinds):
-        build.tree()
-    for kind in ("deb", "rpm"):
-        if kind in kinds or (kind == "deb" and "image" in kinds):
-            build.package(kind)
-    if "image" in kinds:
-        build.image()
-    build.sums()
+    kinds, machines = (asked.only or ",".join(KINDS)).split(","), asked.arch.split(",")
+    for what, given, known in (("kind", kinds, KINDS), ("architecture", machines, tuple(ARCHITECTURES))):
+        if unknown := sorted(set(given) - set(known)):
+            parser.error(f"no such {what}: {', '.join(unknown)}; there are {', '.join(known)}")
+    if foreign := [one for one in machines if one != HERE and "image" in kinds]:
+        why = f"no image of {', '.join(foreign)}: Debian's packages are run to install them, and this is {HERE}"
+        if asked.only:
+            parser.error(f"{why}; leave it out: --only wheel,deb,rpm")
+        print(f"note: {why}", file=sys.stderr)
+    if lack := absent(machines):
+        raise SystemExit(f"error: {lack}")
+    commit = Commit(asked.build, asked.out)
+    commit.prepare()
+    commit.common()
+    for machine in machines:
+        build = Build(commit, machine)
+        build.wheel()
+        made = set(kinds) - ({"image"} if machine in foreign else set())
+        if made - {"wheel"}:
+            build.tree()
+        for kind in ("deb", "rpm"):
+            if kind in made or (kind == "deb" and "image" in made):
+                build.package(kind)
+        if "image" in made:
+            build.image()
+    commit.sums()
     return 0
 
 

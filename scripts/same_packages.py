@@ -3,8 +3,9 @@
 
     scripts/same_packages.py [OTHER/SHA256SUMS]
 
-Compares with what was built elsewhere, where that is given, and builds nothing. The image is left out: it has what
-Debian's archive has that day. Each file that is there is hashed: sums alone may be those of an earlier build.
+Compares with what was built elsewhere, where that is given, and builds nothing; else it builds for the architectures
+that `dist/` has. The image is left out: it has what Debian's archive has that day. Each file that is there is hashed:
+sums alone may be those of an earlier build.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import packages
 
 ROOT = Path(__file__).resolve().parent.parent
 COMPARED = "wheel,deb,rpm"
@@ -38,7 +41,8 @@ def main(argv: list[str]) -> int:
     folder = Path(tempfile.mkdtemp(prefix="strata-same-"))
     print(f"building in {folder}; it stays there where something differs or fails", file=sys.stderr)
     subprocess.check_call(["git", "clone", "--quiet", str(ROOT), str(folder / "elsewhere")])
-    words = ("--only", COMPARED, "--build", folder / "b", "--out", folder / "o")
+    machines = ",".join(packages.architectures(sums(dist)) or [packages.HERE])
+    words = ("--only", COMPARED, "--arch", machines, "--build", folder / "b", "--out", folder / "o")
     # What the first build compiled would be taken as it is.
     environment = {name: value for name, value in os.environ.items() if name != "CARGO_TARGET_DIR"}
     argv = [sys.executable, *map(str, (folder / "elsewhere" / "scripts" / "packages.py", *words))]

@@ -15,15 +15,18 @@ from pathlib import Path
 
 import pytest
 from absent import absent
-from clean_root import Root, base
+from clean_root import Root, base, emulator, foreign_base
 
 import strata
+from packages import ARCHITECTURES, HERE, PYTHON
 from strata.errors import Exit
 
 ROOT = Path(__file__).resolve().parents[2]
 DIST = Path(os.environ.get("STRATA_DIST", ROOT / "dist"))
 CACHE = Path(os.environ.get("STRATA_BUILD", ROOT / "build")) / "roots"
 pytestmark = [pytest.mark.slow, pytest.mark.root, pytest.mark.timeout(1800)]
+WHEEL = f"strata-*_{HERE}.whl"
+OTHERS = [machine for machine in ARCHITECTURES if machine != HERE]
 DPKG = ("dpkg", "--force-unsafe-io", "--install")
 """Ten thousand files, none of which has to outlive this machine's next second."""
 COMPLETES = """
@@ -66,6 +69,18 @@ def system() -> Path:
 def clean(system: Path, tmp_path: Path) -> Iterator[Root]:
     root = Root.of(system, tmp_path / "root")
     yield root
+    root.remove()
+
+
+@pytest.fixture(params=OTHERS)
+def foreign(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Root]]:
+    """Another architecture's name, and a system of it whose programs run under qemu."""
+    machine = str(request.param)
+    runs = emulator(machine)
+    if os.geteuid() != 0 or shutil.which("mmdebstrap") is None or not runs.exists():
+        absent(f"a root of {machine} needs root, mmdebstrap and {runs} (qemu-user-static)")
+    root = Root.of(foreign_base(CACHE, machine, ARCHITECTURES[machine]), tmp_path / "root", runs)
+    yield machine, root
     root.remove()
 
 
@@ -114,7 +129,7 @@ def test_the_wheel(clean: Root) -> None:
     words = ["-m", "pip", "download", "--quiet", "--require-hashes", "--only-binary", ":all:", "-r", lock, "-d", wheels]
     subprocess.run([sys.executable, *map(str, words)], check=True)
     (clean.folder / "tmp" / "wheels").mkdir()
-    for wheel in (*wheels.glob("*.whl"), made("strata-*.whl"), made("strata_lab-*.whl")):
+    for wheel in (*wheels.glob("*.whl"), made(WHEEL), made("strata_lab-*.whl")):
         shutil.copy2(wheel, clean.folder / "tmp" / "wheels" / wheel.name)
     clean.run("python3.11", "-m", "venv", "/opt/strata")
     pip = ("/opt/strata/bin/pip", "install", "--quiet", "--no-index", "--find-links", "/tmp/wheels")
@@ -127,7 +142,7 @@ def test_the_wheel(clean: Root) -> None:
 
 
 def test_the_deb(clean: Root) -> None:
-    package = made("strata_*.deb")
+    package = made(f"strata_*_{ARCHITECTURES[HERE]}.deb")
     before = clean.files()
     clean.put(package)
     clean.run(*DPKG, f"/tmp/{package.name}")
@@ -142,7 +157,7 @@ def test_the_deb(clean: Root) -> None:
 
 
 def test_the_deb_asks_for_the_python_it_is_built_for(clean: Root) -> None:
-    package = made("strata_*.deb")
+    package = made(f"strata_*_{ARCHITECTURES[HERE]}.deb")
     clean.put(package)
     clean.run("dpkg", "--remove", "--force-depends", "python3.11", "python3.11-venv")
     done = clean.run(*DPKG, f"/tmp/{package.name}", check=False)
@@ -153,7 +168,7 @@ def test_the_rpm(clean: Root) -> None:
     """In Debian's root: of no distribution with rpm is there an archive here, so what it asks for is only looked at."""
     if shutil.which("rpm") is None:
         absent("rpm is not installed")
-    package = made("strata-*.rpm")
+    package = made(f"strata-*.{HERE}.rpm")
     rpm = ("rpm", "--root", str(clean.folder))
     host = subprocess.run(["rpm", "-qp", "--qf", "%{BUILDHOST}", package], capture_output=True, text=True, check=True)
     assert host.stdout == "localhost"
@@ -177,11 +192,41 @@ def test_the_rpm(clean: Root) -> None:
     assert clean.files() - before - theirs == set()
 
 
+def test_the_wheel_of_another_architecture(foreign: tuple[str, Root]) -> None:
+    """pip of that architecture takes it; without what it needs, which the deb has."""
+    machine, root = foreign
+    root.put(wheel := made(f"strata-*_{machine}.whl"))
+    root.run(PYTHON, "-m", "venv", "/opt/strata")
+    root.run("/opt/strata/bin/pip", "install", "--quiet", "--no-index", "--no-deps", f"/tmp/{wheel.name}")
+    said = root.run("/opt/strata/bin/python", "-c", "import platform, strata._core as c; print(platform.machine(), c)")
+    assert said.stdout.startswith(f"{machine} <module 'strata._core' from '/opt/strata/")
+
+
+@pytest.mark.parametrize("kind", ["deb", "rpm"])
+def test_packages_of_another_architecture(foreign: tuple[str, Root], kind: str) -> None:
+    """Their files, unpacked, run and measure. No other program of theirs is asked, and nothing of how fast it is."""
+    machine, root = foreign
+    if kind == "deb":
+        package = made(f"strata_*_{ARCHITECTURES[machine]}.deb")
+        subprocess.run(["dpkg-deb", "--extract", package, root.folder], check=True)
+        said = subprocess.run(
+            ["dpkg-deb", "--field", package, "Architecture"], capture_output=True, text=True, check=True
+        )
+        assert said.stdout.strip() == ARCHITECTURES[machine]
+    else:
+        package = made(f"strata-*.{machine}.rpm")
+        if shutil.which("rpm") is None:
+            absent("rpm is not installed")
+        words = ("--root", root.folder, "--install", "--nodeps", "--force-debian", "--ignorearch")
+        subprocess.run(["rpm", *words, package], check=True)
+    works(root)
+
+
 def test_the_image(tmp_path: Path) -> None:
     """Unpacked by a tool for images, and run as its configuration says."""
     if os.geteuid() != 0 or shutil.which("umoci") is None:
         absent("an image is unpacked by root and umoci")
-    archive = made("strata-*.oci.tar")
+    archive = made(f"strata-*-{ARCHITECTURES[HERE]}.oci.tar")
     (tmp_path / "oci").mkdir()
     subprocess.run(["tar", "--extract", "--file", archive, "--directory", tmp_path / "oci"], check=True)
     name = f"{tmp_path / 'oci'}:{strata.__version__}"
@@ -207,7 +252,7 @@ def test_the_hashes_are_those_of_the_files_and_nothing_is_left_out() -> None:
 
 def test_no_package_says_where_it_was_built() -> None:
     """Paths of a builder would be other bytes elsewhere, and nobody's business."""
-    with zipfile.ZipFile(made("strata-*.whl")) as wheel:
+    with zipfile.ZipFile(made(WHEEL)) as wheel:
         for name in wheel.namelist():
             text = wheel.read(name)
             assert str(Path.home() / ".cargo").encode() not in text, name

@@ -212,6 +212,55 @@ def test_deb_and_rpm_take_what_the_manual_writes_and_the_image_is_the_containerf
     assert f"WORKDIR {made['workingdir']}\n" in file
 
 
+def test_every_architecture_is_built_tried_and_told() -> None:
+    ci, guide = (ROOT / ".ci" / "packages").read_text(), (ROOT / "docs" / "guide" / "install.md").read_text()
+    every = ",".join(packages.ARCHITECTURES)
+    assert f"architectures={every}\n" in ci and f"--arch {every}" in guide
+    rows = [[cell.strip(" `") for cell in line.split("|")[2:4]] for line in guide.splitlines()]
+    for machine, debian in packages.ARCHITECTURES.items():
+        assert [machine, debian] in rows, f"install.md has no row of {machine}"
+    kinds = ("whl", "deb", "rpm", "oci.tar", "json")
+    assert {kind for kind in kinds if re.search(rf"^\| `\S*ARCH\.\S*{kind}` \|", guide, re.M)} == set(kinds)
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (["strata-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl", "strata_lab-0.1.0-py3-none-any.whl"], ["x86_64"]),
+        (["strata_0.1.0-1.py311_arm64.deb", "strata-0.1.0-1.py311.x86_64.rpm"], ["x86_64", "aarch64"]),
+        (["strata-0.1.0-1.py311.aarch64.rpm", "strata-0.1.0-1.py311.aarch64.rpm"], ["aarch64"]),
+        (["strata-0.1.0-amd64.oci.tar"], ["x86_64"]),
+        (["strata_lab-0.1.0-py3-none-any.whl", "SBOM.strata-0.1.0-aarch64.rust.cdx.json"], []),
+    ],
+)
+def test_the_name_of_a_package_tells_its_architecture(names: list[str], found: list[str]) -> None:
+    """By them a second build is for the same ones as the first."""
+    assert packages.architectures(names) == found
+
+
+def test_what_cannot_be_built_is_refused_before_anything_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = next(machine for machine in packages.ARCHITECTURES if machine != packages.HERE)
+    places = ["--out", str(tmp_path / "o"), "--build", str(tmp_path / "b")]
+    # What is not refused would be built for minutes.
+    monkeypatch.setattr(packages, "Commit", None)
+    for words, why in (
+        (["--arch", "vax"], "no such architecture: vax; there are x86_64, aarch64"),
+        (["--only", "snap"], "no such kind: snap; there are wheel, deb, rpm, image"),
+        (["--only", "deb,image", "--arch", other], f"no image of {other}: Debian's packages are run to install them"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["packages.py", *words, *places])
+        with pytest.raises(SystemExit, match="2"):
+            packages.main()
+        assert why in capsys.readouterr().err
+    monkeypatch.setattr(packages, "said", lambda *_: str(tmp_path / "none"))
+    monkeypatch.setattr(sys, "argv", ["packages.py", "--only", "wheel", "--arch", other, *places])
+    with pytest.raises(SystemExit, match=f"rustup target add {other}-unknown-linux-gnu"):
+        packages.main()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_everything_that_builds_is_in_a_hashed_lock() -> None:
     lock = (ROOT / "requirements" / "build.lock").read_text()
     for name in ("maturin", "ziglang", "hatchling", "wheel", "cyclonedx-bom"):

@@ -76,11 +76,35 @@ impl TransferArgs {
         result as i32
     }
 
+    /// As on x86-64; here the kernel keeps every register but that of the result.
+    ///
+    /// # Safety
+    /// As for [`Self::transfer`].
+    #[cfg(target_arch = "aarch64")]
+    #[inline(always)]
+    pub unsafe fn read(&self, offset: u64) -> i32 {
+        let result: isize;
+        // SAFETY: `pread64` with its four arguments in the registers of the Linux convention; the memory that the kernel
+        // writes is the caller's promise.
+        unsafe {
+            std::arch::asm!(
+                "svc #0",
+                in("x8") libc::SYS_pread64 as isize,
+                inlateout("x0") self.file as isize => result,
+                in("x1") self.address,
+                in("x2") self.len,
+                in("x3") offset,
+                options(nostack),
+            );
+        }
+        result as i32
+    }
+
     /// As [`Self::transfer`].
     ///
     /// # Safety
     /// As for [`Self::transfer`].
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     #[inline(always)]
     pub unsafe fn read(&self, offset: u64) -> i32 {
         // SAFETY: the caller's promise.

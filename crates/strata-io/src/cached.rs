@@ -130,11 +130,12 @@ mod tests {
     fn both_ways_see_a_file_just_written() -> std::result::Result<(), Box<dyn std::error::Error>> {
         let dir = tempfile::tempdir()?;
         let path = dir.path().join("cached");
-        std::fs::write(&path, vec![7; 5 * 4096])?;
-        assert_eq!(cached_bytes(&path, 0, 5 * 4096)?, 5 * 4096);
-        assert_eq!(cached_bytes(&path, 4096, 8192)?, 8192);
+        let page = page_size() as u64;
+        std::fs::write(&path, vec![7; 5 * page as usize])?;
+        assert_eq!(cached_bytes(&path, 0, 5 * page)?, 5 * page);
+        assert_eq!(cached_bytes(&path, page, 2 * page)?, 2 * page);
         assert_eq!(cached_bytes(&path, 1 << 40, 1)?, 0);
-        assert_eq!(by_mincore(&File::open(&path)?, 0, 5 * 4096)?, 5 * 4096);
+        assert_eq!(by_mincore(&File::open(&path)?, 0, 5 * page)?, 5 * page);
         Ok(())
     }
 }

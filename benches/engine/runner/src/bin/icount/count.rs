@@ -34,7 +34,7 @@ pub struct Counted {
 /// Why nothing was counted.
 #[derive(Debug)]
 pub enum Failure {
-    /// This process may not trace.
+    /// This process may not trace, or cannot on this processor.
     Refused(io::Error),
     /// Anything else.
     Other(String),
@@ -42,7 +42,10 @@ pub enum Failure {
 
 impl From<io::Error> for Failure {
     fn from(e: io::Error) -> Self {
-        Self::Other(e.to_string())
+        match e.kind() {
+            io::ErrorKind::Unsupported => Self::Refused(e),
+            _ => Self::Other(e.to_string()),
+        }
     }
 }
 
@@ -165,7 +168,7 @@ impl<'a> Stepped<'a> {
     /// One instruction was executed. True when enough is counted.
     fn step(&mut self) -> io::Result<bool> {
         if let Some((number, first)) = self.calling.take() {
-            let result = ptrace::registers(self.tid)?.rax as i64;
+            let result = ptrace::registers(self.tid)?.result;
             *self.counted.calls.entry(calls::name(number)).or_default() += 1;
             let ios = calls::ios(number, result);
             self.counted.ios += ios;
@@ -184,7 +187,7 @@ impl<'a> Stepped<'a> {
     /// Count the instruction that is about to be executed.
     fn look(&mut self) -> io::Result<()> {
         let registers = ptrace::registers(self.tid)?;
-        let rip = registers.rip;
+        let rip = registers.next;
         // A trap between the turns of a repeated string instruction finds the same address.
         if rip == self.last_rip {
             return Ok(());
@@ -199,7 +202,7 @@ impl<'a> Stepped<'a> {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(new) => *new.insert(ptrace::two_bytes(tid, rip)? == SYSCALL),
         };
-        self.calling = is_syscall.then_some((registers.rax, registers.rdi));
+        self.calling = is_syscall.then_some(registers.call);
         Ok(())
     }
 }

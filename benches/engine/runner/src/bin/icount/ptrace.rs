@@ -108,13 +108,33 @@ pub fn resume(tid: Tid, go: Go, signal: i32) -> io::Result<()> {
     }
 }
 
+/// What is read of a thread's registers, by what they are for.
+#[derive(Clone, Copy, Debug)]
+pub struct Registers {
+    /// Address of the instruction that is next.
+    pub next: u64,
+    /// The call that it makes, where it is one, and its first argument.
+    pub call: (u64, u64),
+    /// What the last call returned.
+    pub result: i64,
+}
+
 /// Its registers.
-pub fn registers(tid: Tid) -> io::Result<libc::user_regs_struct> {
+#[cfg(target_arch = "x86_64")]
+pub fn registers(tid: Tid) -> io::Result<Registers> {
     let mut registers = std::mem::MaybeUninit::<libc::user_regs_struct>::zeroed();
     // SAFETY: the kernel writes one such struct to the address.
     checked(unsafe { libc::ptrace(libc::PTRACE_GETREGS, tid, null_mut::<u8>(), registers.as_mut_ptr()) })?;
     // SAFETY: all zeroes is a valid value, and the kernel has overwritten it.
-    Ok(unsafe { registers.assume_init() })
+    let found = unsafe { registers.assume_init() };
+    Ok(Registers { next: found.rip, call: (found.rax, found.rdi), result: found.rax as i64 })
+}
+
+/// Those of other processors are not read: on arm64 a stepped thread loses what it reserved by a load-exclusive with each
+/// step, and waits for ever in a loop that x86-64 has as one instruction.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn registers(_: Tid) -> io::Result<Registers> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "instructions are counted on x86-64 only"))
 }
 
 /// Where in a system call it stands.
