@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from strata.app.check import check_run
@@ -14,6 +14,7 @@ from strata.errors import InconclusiveError
 from strata.formats.exports import Export, MeasuredRun, Tabular, cells_as, exported, form_of
 from strata.formats.exports.openmetrics import write_with
 from strata.formats.exports.tables import CELLS
+from strata.model.live import LiveRun
 from strata.model.matrix import MatrixResult
 from strata.model.run import Report, Run, RunStatus
 from strata.report.junit import gate_suite, laws_suite
@@ -40,8 +41,11 @@ def _has_cells(run: Run) -> bool:
     return run.plan.matrix is None and run.plan.scale is None
 
 
-def metrics(store_url: str | None) -> str:
-    """OpenMetrics of the newest finished run of the store that has cells with figures, and of what is measured now."""
+def metrics(store_url: str | None, look: Callable[[str], LiveRun | None] | None = None) -> str:
+    """OpenMetrics of the newest finished run of the store that has cells with figures, and of what is measured now.
+
+    ``look`` gives a run that is measured, for whoever follows them: else the whole record of each is read.
+    """
     with opened(store_url) as store:
         newest = store.latest(RunStatus.DONE)
         if newest is not None and not _has_cells(newest):
@@ -49,8 +53,13 @@ def metrics(store_url: str | None) -> str:
             looked = (run for many in LOOKED_THROUGH for run in store.list_runs(many, RunStatus.DONE))
             newest = next(filter(_has_cells, looked), None)
     runs = [] if newest is None else [_measured(newest.id, store_url)]
-    now = (feed.look() for head in measured_now() if (feed := feed_of(head.run)) is not None)
+    now = ((look or _look)(head.run) for head in measured_now())
     return write_with(runs, [run for run in now if run is not None])
+
+
+def _look(run: str) -> LiveRun | None:
+    feed = feed_of(run)
+    return None if feed is None else feed.look()
 
 
 def write_export(path: Path, made: Export) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -254,10 +254,9 @@ class Workload(Value):
 
     def asked(self, *groups: str) -> Iterator[tuple[WorkloadOption, Any]]:
         """The options with a field of their own (of these groups, or of all) that ask for something, and the values."""
-        fields = type(self).model_fields
-        for name, row in PLAIN.items():
+        for name, row, default in _rows_of(groups):
             value = getattr(self, name)
-            if value != fields[name].default and (row.group in groups or not groups):
+            if value != default:
                 yield row, value
 
     @property
@@ -279,7 +278,7 @@ class Workload(Value):
     @property
     def shape_parts(self) -> tuple[str, ...]:
         """What `shape` tells, each by itself."""
-        return tuple(words for _, words in self._parts() if words)
+        return tuple(words for _, words in self._parts if words)
 
     @property
     def label(self) -> str:
@@ -293,8 +292,9 @@ class Workload(Value):
         What is not special is not in it: stored runs are found by it.
         """
         rw = self.rw.value if self.rwmixread is None else f"{self.rw.value}{self.rwmixread}"
-        return "-".join((rw, *(key for key, _ in self._parts() if key)))
+        return "-".join((rw, *(key for key, _ in self._parts if key)))
 
+    @cached_property
     def _parts(self) -> list[tuple[str, str]]:
         """Key and words of all that it asks beside its pattern; empty where only the other one tells it."""
         size = units.size(self.bs)
@@ -336,3 +336,13 @@ class Workload(Value):
             key, dealt = _DEALT[self.deal]
             found.append((f"targets{shares}{key}", f"{len(self.shares)} targets {shares}{dealt}"))
         return found
+
+
+@cache
+def _rows_of(groups: tuple[str, ...]) -> tuple[tuple[str, WorkloadOption, Any], ...]:
+    """The options of these groups, or of all, that have a field of their own, with their defaults: a comparison asks
+    thousands of workloads.
+    """
+    fields = Workload.model_fields
+    rows = PLAIN.items()
+    return tuple((name, row, fields[name].default) for name, row in rows if row.group in groups or not groups)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from threading import Lock
@@ -36,7 +37,8 @@ class RunPages:
 
     def __init__(self, store: str | None, feeds: Feeds, *, control: bool) -> None:
         self._store, self._feeds, self._control = store, feeds, control
-        self._made: OrderedDict[RunHead, str] = OrderedDict()
+        self._made: OrderedDict[tuple[RunHead, str], str] = OrderedDict()
+        self._last: tuple[RunHead, Report | MatrixResult | ScaleResult] | None = None
         self._lock = Lock()
 
     def listed(self, asked: dict[str, str]) -> Shown:
@@ -80,7 +82,7 @@ class RunPages:
             return Shown(
                 lambda twin: _page(found, self._above(head.id, twin), what_if), partial(found.model_dump_json, indent=2)
             )
-        return Shown(lambda _: self._finished(head), partial(self._as_json, head.id))
+        return Shown(lambda _: self._finished(head), lambda: self._kept(head, "json", partial(self._as_json, head)))
 
     def saved(self, run_id: str) -> tuple[str, str]:
         """(name, page) of a finished run as the file that ``strata report --html`` writes."""
@@ -117,27 +119,46 @@ class RunPages:
         return (("Name or delete", f"/runs/{run}/edit"),) if self._control else ()
 
     def _finished(self, head: RunHead) -> str:
-        """Its page; made once for what the run is called."""
+        """Its page."""
         twin = f"/runs/{head.id}.json"
-        with self._lock:
-            if head in self._made:
-                self._made.move_to_end(head)
-                return self._made[head]
+
+        def page_of() -> str:
+            return _page(self._found(head), self._above(head.id, twin))
+
         try:
-            made = _page(kept.load_kept(head.id, self._store), self._above(head.id, twin))
+            return self._kept(head, "html", page_of)
         except StrataError as e:
             if e.exit_code != 4:
                 raise
             return own_page("unfinished.html", "", links=self._edit(head.id), head=head, error=e)(twin)
+
+    def _kept(self, head: RunHead, form: str, make: Callable[[], str]) -> str:
+        """A finished run in this form; made once for what the run is called."""
+        key = head, form
+        with self._lock:
+            if key in self._made:
+                self._made.move_to_end(key)
+                return self._made[key]
+        made = make()
         if head.status is RunStatus.DONE:
             with self._lock:
-                self._made[head] = made
+                self._made[key] = made
                 while len(self._made) > KEPT_PAGES or sum(map(len, self._made.values())) > KEPT_BYTES:
                     self._made.popitem(last=False)
         return made
 
-    def _as_json(self, run_id: str) -> str:
-        found = kept.load_kept(run_id, self._store)
+    def _found(self, head: RunHead) -> Report | MatrixResult | ScaleResult:
+        """The run. Of one that is finished the last is kept: who looks at its page asks for its twin next."""
+        last = self._last
+        if last is not None and last[0] == head:
+            return last[1]
+        found = kept.load_kept(head.id, self._store)
+        if head.status is RunStatus.DONE:
+            self._last = head, found
+        return found
+
+    def _as_json(self, head: RunHead) -> str:
+        found = self._found(head)
         return json_.render(found) if isinstance(found, Report) else found.model_dump_json(indent=2)
 
 

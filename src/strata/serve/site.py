@@ -52,7 +52,7 @@ def application(store: str | None, entrance: Entrance) -> ASGIApp:
         *_twins(one, lambda r: runs.one(r.path_params["run"], dict(r.query_params))),
         Route("/watch/events", lambda r: _streamed(watch.follow(r.query_params.get("path", "")))),
         *_twins("/watch", lambda r: watch.shown(dict(r.query_params))),
-        Route("/metrics", lambda _: Response(metrics(store), media_type=OPENMETRICS)),
+        Route("/metrics", lambda _: Response(metrics(store, feeds.look), media_type=OPENMETRICS)),
     ]  # fmt: skip
     app = Starlette(routes=routes, exception_handlers={StrataError: _refused, HTTPException: _unknown})
     return Guard(app, entrance, policy(), locked)

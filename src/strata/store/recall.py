@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, insert, select, text
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, insert, select, text
 from sqlalchemy.orm import Session
 
 from strata.errors import StoreError, UsageError
@@ -25,6 +25,8 @@ NUMBERS = (
     "mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "caching",
 )  # fmt: skip
 
+PARAMETERS_MOST = 10_000
+"""Of one question: SQLite takes 32,766."""
 BINARY = "strata_binary"
 """The execution option of a query of many numbers: a PostgreSQL server then sends them as they are, not as text, which
 takes half as long to read."""
@@ -80,7 +82,9 @@ class Recall:
         """For each run, of each of its measuring steps the mean time, where it has one, in the order of its steps."""
         with named("cannot read the store", self.path), self._reading() as session:
             connection, asked = session.connection(), _times_query()
-            return [_times(connection.execute(asked, {"run_id": run}).all()) for run in run_ids]
+            each = [connection.execute(asked, {"run_id": run}).all() for run in run_ids]
+            cells = _cells(connection, {row[0] for rows in each for row in rows})
+            return [_times(rows, cells) for rows in each]
 
     def series(self) -> tuple[SeriesName, ...]:
         """Every cell at every place that was ever measured."""
@@ -184,23 +188,39 @@ def figures_query(run_id: str) -> Select[Any]:
 
 def _times_query() -> Select[Any]:
     """What `Recall.times` asks."""
-    series, figures = (row.__table__.c for row in (SeriesRow, FiguresRow))
+    figures = FiguresRow.__table__.c
     return (
-        select(series.layer, series.workload_key, figures.round, figures.mean_ns)
-        .join(SeriesRow, SeriesRow.id == FiguresRow.series_id)
+        select(figures.series_id, figures.round, figures.mean_ns)
         .where(figures.run_id == bindparam("run_id"), figures.kind == StepKind.MEASURE.value, figures.mean_ns > 0)
         .order_by(figures.step_order)
         .execution_options(**{BINARY: True})
     )
 
 
-def _times(rows: Sequence[Any]) -> RoundTimes:
-    """What `_times_query` found. Column by column: a fleet has a hundred thousand rows, and values of each take longer
-    than to fetch them."""
-    layers, keys, rounds, mean_ns = zip(*rows, strict=True) if rows else ((), (), (), ())
-    for name, column in (("layer", layers), ("workload_key", keys), ("round", rounds), ("mean_ns", mean_ns)):
+def _cells(connection: Connection, series: Collection[int]) -> dict[int, tuple[str, str]]:
+    """Layer and workload key of each series: a fleet measures the same few in a hundred thousand rows."""
+    of = SeriesRow.__table__.c
+    found: dict[int, tuple[str, str]] = {}
+    if not set(map(type, series)) <= {int}:
+        raise ValueError("a series without a number")
+    numbers = sorted(series)
+    for begin in range(0, len(numbers), PARAMETERS_MOST):
+        some = numbers[begin : begin + PARAMETERS_MOST]
+        rows = connection.execute(select(of.id, of.layer, of.workload_key).where(of.id.in_(some))).all()
+        check_column("layer", [row[1] for row in rows])
+        check_column("workload_key", [row[2] for row in rows])
+        found |= {number: (layer, key) for number, layer, key in rows}
+    return found
+
+
+def _times(rows: Sequence[Any], cells: Mapping[int, tuple[str, str]]) -> RoundTimes:
+    """What `_times_query` found. Column by column: values of each row take longer than to fetch them."""
+    series, rounds, mean_ns = zip(*rows, strict=True) if rows else ((), (), ())
+    for name, column in (("round", rounds), ("mean_ns", mean_ns)):
         check_column(name, column)
-    return RoundTimes(list(zip(layers, keys, strict=True)), rounds, mean_ns)
+    if not cells.keys() >= set(series):
+        raise ValueError("a figure of no series")
+    return RoundTimes([cells[number] for number in series], rounds, mean_ns)
 
 
 def history_query(series: SeriesName, newest: int | None) -> Select[Any]:

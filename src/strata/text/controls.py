@@ -9,15 +9,15 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes a text that begins with one of these for a formula, which can run programs."""
 
 _OBEYED = (
-    "\\x00-\\x1f\\x7f-\\x9f"  # C0, DEL, C1
+    "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f"  # C0 without tab and line feed, DEL, C1
     "\\xad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb"  # unseen; order of writing
     "\\u2028-\\u202e"  # other ends of a line; order of writing
     "\\ud800-\\udfff"  # halves of characters: bytes of a path that are no text
     "\\U000e0000-\\U000e007f"  # tags: unseen
 )
-_IN_A_LINE = re.compile(f"[{_OBEYED}]")
+_IN_A_LINE = re.compile(f"[\\t\\n{_OBEYED}]")
 _HALF = re.compile("[\ud800-\udfff]")
-_IN_LINES = re.compile(f"(?![\\n\\t])[{_OBEYED}]")
+_IN_LINES = re.compile(f"[{_OBEYED}]")
 
 
 def escaped(text: str) -> str:
@@ -33,7 +33,8 @@ def line(text: str) -> str:
 
 def lines(text: str) -> str:
     """The same for text that was laid out: its line ends and tabs stay."""
-    return _IN_LINES.sub(_shown, text)
+    # A page places thousands of short ones.
+    return text if text.isascii() and text.isprintable() else _IN_LINES.sub(_shown, text)
 
 
 def halves(text: str) -> str:
