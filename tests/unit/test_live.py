@@ -129,6 +129,19 @@ def test_half_a_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
     assert found is not None and found.lines == (b"two",) and not found.anew
 
 
+def test_another_file_with_the_same_number_is_read_from_its_beginning(tmp_path: Path) -> None:
+    path, place = tmp_path / "x", livefile.Position()
+    path.write_bytes(b"head\none\ntwo\n")
+    assert livefile.news(path, place) is not None
+    # As the kernel gives the inode of a file that is gone to the next one.
+    for text in (b"head\ntwo\nthree\n", b"head\nfour\n"):
+        path.write_bytes(text)
+        found = livefile.news(path, place)
+        assert found is not None and found.anew and found.lines == tuple(text.splitlines())
+    found = livefile.news(path, place)
+    assert found is not None and not found.anew and not found.lines
+
+
 def test_what_somebody_else_wrote_into_the_file_is_left_out() -> None:
     with live.recorded("r-1", STACK, lambda _: None) as emit:
         with files()[0].open("ab") as file:

@@ -4,7 +4,8 @@ The writer holds a lock on its file for as long as it lives: the kernel lets go 
 reader can tell a run that goes on from one that was killed. Nothing is brought to the disk (no fsync): a line is for
 who watches now, and what is measured may be that disk.
 
-Beyond `MOST_BYTES` the file is replaced by a shorter one, which a reader sees by its inode.
+Beyond `MOST_BYTES` the file is replaced by a shorter one, which a reader sees by its inode, or by what stands before
+the place that he had come to: a kernel gives the number of a file that is gone to the next one.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from strata.host.proc import descriptor
 
 MOST_BYTES = 2 * units.MIB
 LINE_MOST = 64 * units.KIB
+BEFORE = 256
+"""Bytes by which a reader knows his place again: no point is told twice, so that they stand nowhere else."""
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_APPEND
 
 Shorter = Callable[[Sequence[bytes]], Sequence[bytes]]
@@ -78,10 +81,11 @@ class LiveFile:
 
 @dataclass
 class Position:
-    """How far a reader has come: in which file, at which byte."""
+    """How far a reader has come: in which file, at which byte, and what stands ``before`` it."""
 
     inode: int = 0
     offset: int = 0
+    before: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -98,13 +102,14 @@ def news(path: Path, at: Position) -> News | None:
     try:
         with descriptor(path, OLD) as fd:
             inode, living = os.fstat(fd).st_ino, _locked(fd)
-            anew = inode != at.inode
+            anew = inode != at.inode or os.pread(fd, len(at.before), at.offset - len(at.before)) != at.before
             start = 0 if anew else at.offset
             data = os.pread(fd, 2 * MOST_BYTES + LINE_MOST, start)
     except OSError:
         return None
     whole = data[: data.rfind(b"\n") + 1]
-    at.inode, at.offset = inode, start + len(whole)
+    if anew or whole:
+        at.inode, at.offset, at.before = inode, start + len(whole), whole[-BEFORE:]
     return News(tuple(whole.splitlines()), anew, living)
 
 

@@ -117,6 +117,17 @@ def test_cells_that_not_all_have_are_left_out() -> None:
     ]  # fmt: skip
 
 
+def test_in_which_order_a_host_measured_its_cells_changes_nothing() -> None:
+    slow = {("h3", "share", False): 1.5}
+    whole = judge(hosts := fleet(np.random.default_rng(8), slow=slow), BELOW, WRITES)
+    rng = np.random.default_rng(9)
+    for number in (1, 3, 6):
+        rows = list(zip(*hosts[number].times, strict=True))
+        mixed = [rows[i] for i in rng.permutation(len(rows))]
+        hosts[number] = Host(hosts[number].name, RoundTimes(*zip(*mixed, strict=True)))
+    assert judge(hosts, BELOW, WRITES) == whole and whole.differs
+
+
 def test_the_lines_are_those_of_a_simulation() -> None:
     rng = np.random.default_rng(8)
     for hosts, scores in _LINES[::4]:

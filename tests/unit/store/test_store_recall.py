@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 import store_samples as sample
@@ -73,6 +74,21 @@ def test_times_that_no_measurement_gives_are_refused(path):
         with store._engine.begin() as sql:
             sql.exec_driver_sql("UPDATE figures SET mean_ns = 9e999")
         with pytest.raises(StoreError, match="mean_ns that is not finite"):
+            store.times([sample.run().id])
+
+
+@pytest.mark.parametrize(("change", "why"), [
+    ("UPDATE figures SET series_id = 99", "of no series"), ("UPDATE figures SET series_id = 'x'", "without a number"),
+    ("UPDATE series SET layer = x'00'", "layer of the wrong type"),
+])  # fmt: skip
+def test_times_of_no_series_are_refused(path, change: str, why: str):
+    with open_store(str(path)) as store:
+        store.create_run(sample.run())
+        store.save_cell(sample.run().id, measured(0))
+        # Another program does not hold to the keys.
+        with closing(sqlite3.connect(path)) as sql, sql:
+            sql.execute(change)
+        with pytest.raises(StoreError, match=why):
             store.times([sample.run().id])
 
 
