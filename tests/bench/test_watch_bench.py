@@ -285,8 +285,8 @@ def test_trials_that_rules_were_tuned_on_are_told_as_they_were() -> None:
     assert {seed for seed, one in found.items() if one.right_cause} >= NAMED_OF_OTHERS
 
 
-# A known miss, and not confident: a slow member under a database is told as slow phases of the device.
-NOT_TOLD = ["local-ext4-lame-member-6200668"]
+# A known miss, and not confident: a slow member under a database is told as the medium, full.
+NOT_TOLD = ["local-ext4-lame-member-7100289"]
 
 
 def test_each_case_of_the_sample_is_told_as_it_is() -> None:
