@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import strata.cli  # noqa: F401 - the command's own settings of Python's memory: its samples are what is measured here
 from strata.app.sampling_scope import sampling_scope_of_endpoints
 from strata.app.watch_every import watch_on
 from strata.engine import Backing, TargetConfig, TargetProcess
