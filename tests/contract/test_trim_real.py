@@ -98,10 +98,10 @@ def test_a_device_is_discarded_with_the_word_for_writing_alone(tmp_path: Path) -
         ios = 0
         for depth in (1, 4):
             document = measured(f"block:{device}", *TRIM, "--iodepth", depth, "--destructive", device)
-            assert not document["result"]["errored"]
+            assert document["result"]["write"]["ops"] > 0 and not document["result"]["errored"]
             ios = max(ios, document["result"]["write"]["ops"])
         # A random map comes to every block once in a pass. A file system holds a little more than the data.
-        assert ios > 0 and freed(backing) > 0.9 * min(ios * 65536, SIZE * 2)
+        assert freed(backing) > 0.9 * min(ios * 65536, SIZE * 2)
 
 
 @pytest.mark.parametrize("uri", ["nbd://127.0.0.1:1/x", "nfs://127.0.0.1/x/y", "null:"])

@@ -157,15 +157,14 @@ class LiveFeed:
             return self._made
 
     def _take(self, lines: Sequence[bytes]) -> None:
-        if self.so_far is None:
-            for at, line in enumerate(lines):
-                with suppress(ValidationError):
-                    self.so_far = RunSoFar(LiveHead.model_validate_json(line))
-                    return self._take(lines[at + 1 :])
-            return None
-        for point in _points(lines):
-            self.so_far.take(point)
-        return None
+        begin = 0
+        while self.so_far is None and begin < len(lines):
+            with suppress(ValidationError):
+                self.so_far = RunSoFar(LiveHead.model_validate_json(lines[begin]))
+            begin += 1
+        if self.so_far is not None:
+            for point in _points(lines[begin:]):
+                self.so_far.take(point)
 
 
 def _points(lines: Sequence[bytes]) -> Iterable[LivePoint]:

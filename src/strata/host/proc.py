@@ -58,7 +58,7 @@ class Sys:
 
     def at(self, path: str) -> Path:
         """Where ``path`` really lies."""
-        return self.root / path.lstrip("/")
+        return Path(self._place(path))
 
     def text(self, path: str) -> str | None:
         """As `read_text`; a file that is there and cannot be read is noted in `missed`."""

@@ -38,7 +38,7 @@ class RunPages:
     def __init__(self, store: str | None, feeds: Feeds, *, control: bool) -> None:
         self._store, self._feeds, self._control = store, feeds, control
         self._made: OrderedDict[tuple[RunHead, str], str] = OrderedDict()
-        self._last: tuple[RunHead, Report | MatrixResult | ScaleResult] | None = None
+        self._sweep: tuple[RunHead, ScaleResult] | None = None
         self._lock = Lock()
 
     def listed(self, asked: dict[str, str]) -> Shown:
@@ -148,13 +148,13 @@ class RunPages:
         return made
 
     def _found(self, head: RunHead) -> Report | MatrixResult | ScaleResult:
-        """The run. Of one that is finished the last is kept: who looks at its page asks for its twin next."""
-        last = self._last
-        if last is not None and last[0] == head:
-            return last[1]
+        """The run. Of sweeps the last is kept: it is small, was fitted for long, and its twin is asked for next."""
+        sweep = self._sweep
+        if sweep is not None and sweep[0] == head:
+            return sweep[1]
         found = kept.load_kept(head.id, self._store)
-        if head.status is RunStatus.DONE:
-            self._last = head, found
+        if head.status is RunStatus.DONE and isinstance(found, ScaleResult):
+            self._sweep = head, found
         return found
 
     def _as_json(self, head: RunHead) -> str:

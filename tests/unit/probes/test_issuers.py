@@ -276,7 +276,9 @@ def test_a_command_that_begins_processes_without_an_end_costs_no_memory_without_
 AGAIN = """
 import os, subprocess, sys, time
 child = 'import os, sys, time; fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o600)\\n'
-child += 'for _ in range(10): os.write(fd, b"x" * 1048576); os.fsync(fd); time.sleep(0.06)'
+child += 'for _ in range(10): os.write(fd, b"x" * 1048576); os.fsync(fd); time.sleep(0.06)\\n'
+# It is still there when all that it wrote is seen, however late the looks are.
+child += 'time.sleep(0.5)'
 for _ in range(2):
     subprocess.run([sys.executable, "-c", child, sys.argv[1]], check=True)
 time.sleep(60)
@@ -305,7 +307,7 @@ def test_a_parent_that_waits_for_its_children_is_not_told_with_what_they_moved(t
     # All of it once. What a child did after it was seen for the last time is its parent's.
     assert len(told) == 3
     assert WRITTEN <= sum(told.values()) < 1.3 * WRITTEN
-    assert told[child.pid] < 0.9 * WRITTEN
+    assert told[child.pid] < 0.6 * WRITTEN
 
 
 def _written(pid: int) -> int:
