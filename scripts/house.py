@@ -43,7 +43,7 @@ SECONDS_OF_QUICK = 50
 """No test begins later; the last one may need its time."""
 WORKERS = str(2 * min(len(os.sched_getaffinity(0)), 8))
 """Tests that share the machine: two for each core, because they wait half of their time; more were no faster."""
-NOT_JUDGED = "not alone and not calm"
+NOT_JUDGED, CALM = "not alone and not calm", "calm and not alone"
 NO_PEERS = f"not root and not peer and not browser and not postgres and not slow and {NOT_JUDGED}"
 PACKAGES = (ROOT / "src", ROOT / "lab" / "src")
 """Where `strata` and `strata_lab` lie."""
@@ -188,7 +188,7 @@ def cmd_test(args: list[str]) -> int:
         status |= pytest(["-n", WORKERS, "--dist", "worksteal", "--durations=30", "-m", NOT_JUDGED, *shared])
         status |= others.result() | crate_tests.result()
         computing = beside.submit(compute, WHEN_IDLE)
-        status |= pytest(["-n", "2", "--dist", "worksteal", "--durations=15", "-m", "calm", *judging("calm")])
+        status |= pytest(["-n", "2", "--dist", "worksteal", "--durations=15", "-m", CALM, *judging("calm")])
         status |= computing.result() | fuzzed.result()
     status |= lane([CARGO_TEST_ALONE]) | pytest(["--durations=15", "-m", "alone", *judging("alone")])
     say("done")

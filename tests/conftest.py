@@ -32,6 +32,7 @@ TOOLS = {
     "browser": ("chromium-headless-shell",),
     "postgres": ("initdb", "postgres", "setpriv"),
     "root": ("losetup", "mkfs.ext4"),
+    "ssh": ("sshd", "ssh", "ssh-keygen"),
 }
 
 

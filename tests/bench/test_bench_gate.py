@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.ci
 @pytest.mark.timeout(120)
 def test_every_line_is_there() -> None:
     words = [sys.executable, str(ROOT / "benches" / "gate" / "run.py"), "--times", "2"]

@@ -52,6 +52,7 @@ def test_sqlite_answers_by_indices(in_sqlite: Store) -> None:
         assert index in told and "SCAN" not in told, told
 
 
+@pytest.mark.ci
 @pytest.mark.postgres
 def test_postgresql_answers_by_indices() -> None:
     with server() as running, open_store(running.url()) as store:

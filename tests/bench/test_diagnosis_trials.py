@@ -19,6 +19,7 @@ from diagnosisbench import draw, explained, kept, live, outside, replay, score, 
 from diagnosisbench.setups import LATER, SETUPS, UNTRIED
 from diagnosisbench.trial import Kind
 from made_up_cases import case, made_up
+from tiers import rest_in_ci
 
 from strata.errors import UsageError
 from strata.model.analysis import CellSummary
@@ -96,7 +97,7 @@ def test_every_injection_is_tried_somewhere_and_what_is_outside_of_it_is_no_inje
     assert {what for setup in SETUPS.values() for what in setup.outside} == set(outside.ALL)
 
 
-@pytest.mark.parametrize("name", ["healthy", "slow-wire", "far-wire"])
+@pytest.mark.parametrize("name", rest_in_ci(["healthy", "slow-wire", "far-wire"], every_day=1))
 def test_a_case_says_the_same_when_it_was_packed_and_unpacked(name: str, tmp_path: Path) -> None:
     one = made_up(name)
     again = kept.load(kept.save(one, tmp_path))
@@ -111,6 +112,7 @@ def test_a_case_says_the_same_when_it_was_packed_and_unpacked(name: str, tmp_pat
         kept.Case.model_validate(one.model_dump() | {"case": 2})
 
 
+@pytest.mark.ci
 def test_a_stack_of_many_layers_is_kept_with_less_detail_and_fits() -> None:
     one = made_up("slow-wire")
     assert one.analysis is not None

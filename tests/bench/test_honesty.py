@@ -12,6 +12,7 @@ TIMES = 30
 """Pairs: of 60 intervals at 95 % fewer than 51 hold in one of ten thousand cases."""
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "scene", [correlated(0.03, 0), correlated(0.03, 0.3), ramped(), cliff(2.5)], ids=lambda s: s.name
 )
@@ -27,6 +28,7 @@ def test_few_rounds_of_a_noisy_cell_hold_it_too() -> None:
     assert row.different <= 0.08
 
 
+@pytest.mark.ci
 def test_a_comparison_that_trusts_the_pool_alone_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     from strata.analyse import rows
 

@@ -1,6 +1,6 @@
 """Kept cases replayed: what holds of all of them, and what single ones taught.
 
-Every measuring day keeps more of them, so the everyday suite replays a sample: one of each kind of thing that was put
+Every measuring day keeps more of them, so CI replays a sample: one of each kind of thing that was put
 in, one healthy one of each setup, and those that taught something. `pytest -m slow` replays all, as
 `make bench-diagnosis` does.
 """
@@ -90,10 +90,12 @@ def test_the_sample_has_every_kind_and_is_bounded() -> None:
     assert len(sample) <= len(kinds) + len(BY_NAME)
 
 
+@pytest.mark.ci
 def test_a_kept_case_can_be_judged_again(cases: list[kept.Case], judged_anew: list[Judged]) -> None:
     assert {j.name for j in judged_anew} == {one.trial.name for one in cases if one.counts}
 
 
+@pytest.mark.ci
 def test_the_canary_fails_on_the_kept_cases(judged_anew: list[Judged]) -> None:
     missed, swapped = (
         {row.name for row in score.table(found) if row.missed} for found in (judged_anew, replay.swapped(judged_anew))
@@ -103,6 +105,7 @@ def test_the_canary_fails_on_the_kept_cases(judged_anew: list[Judged]) -> None:
     assert {"wrong at ≥ 0.8", "any finding: wrong cause at ≥ 0.8", "any finding: wrong and confirmed"} <= swapped
 
 
+@pytest.mark.ci
 def test_the_command_prints_the_table_and_fails_where_a_bar_is_missed(tmp_path: Path) -> None:
     # Of four kinds: swapped with one of its own kind a truth stays what it is.
     few = list({_kind(t): path for path, t in _trials().items() if t.setup == "local-ext4"}.values())[:4]
@@ -126,6 +129,7 @@ MISSED_TODAY = set[str]()
 """What a trial at frozen rules has shown and no rule has mended yet; what is mended goes from here."""
 
 
+@pytest.mark.ci
 def test_no_verdict_of_a_kept_case_is_confident_and_wrong_more_often_than_may_be(judged_anew: list[Judged]) -> None:
     safety = {
         *("wrong at ≥ 0.8", "wrong and confirmed", "healthy blamed at any layer", "healthy blamed at ≥ 0.8"),
@@ -159,6 +163,7 @@ LATENCY_GIVES_IT = ("block-nbd-wire-latency+slow-medium-100014", "share-smb-wire
 BY_NAME = frozenset(name for name, _, _ in TAUGHT) | frozenset(LATENCY_GIVES_IT)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("name", "told", "not_told"), TAUGHT)
 def test_what_a_case_taught_is_not_forgotten(
     judged_anew: list[Judged], name: str, told: tuple[Cause, ...], not_told: Cause | None
@@ -168,12 +173,14 @@ def test_what_a_case_taught_is_not_forgotten(
     assert tuple(causes[: len(told)]) == told and not_told not in causes
 
 
+@pytest.mark.ci
 def test_what_may_be_something_else_is_not_told_with_confidence(judged_anew: list[Judged]) -> None:
     """A shape through one row of a device that somebody else uses: an experiment tells it from one other shape."""
     (one,) = [j for j in judged_anew if j.name == "block-nbd-noisy-disk-400059"]
     assert all(s.confidence < 0.7 and not s.holds for s in one.verdict.said[1:])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", LATENCY_GIVES_IT)
 def test_an_outcome_that_a_named_latency_gives_too_confirms_no_second_limit(
     judged_anew: list[Judged], name: str

@@ -13,6 +13,7 @@ from absent import absent
 from matrixbench import grounds, simulated
 from matrixbench.known import CLASSES, MEDIA, Medium, Noise
 from matrixbench.rows import row_of, table
+from tiers import rest_in_ci
 
 from strata.analyse.visit import Visit
 
@@ -26,7 +27,12 @@ def measured(medium: Medium, noise: Noise) -> simulated.Outcome:
     return simulated.matrix(medium, noise, TWENTIETH, seed=11)
 
 
-@pytest.mark.parametrize(("medium", "noise"), [(FLASH, TYPICAL), (SATA, QUIET), (DISK, TYPICAL)], ids=lambda x: x.name)
+@pytest.mark.ci
+@pytest.mark.parametrize(
+    ("medium", "noise"),
+    rest_in_ci([(FLASH, TYPICAL), (SATA, QUIET), (DISK, TYPICAL)], every_day=1),
+    ids=lambda x: x.name,
+)
 def test_280_cells_in_a_twentieth_of_the_time(medium: Medium, noise: Noise) -> None:
     done = measured(medium, noise)
     assert done.spent_s <= TWENTIETH + 5
@@ -103,6 +109,7 @@ def test_the_reference_between_the_visits_of_a_matrix_is_spread_over_its_budget_
     assert [v.cell for v in first if v is not None] == [v.cell for v in second if v is not None] == list(cells)
 
 
+@pytest.mark.ci
 def test_a_real_matrix_has_the_reference_between_its_visits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from matrixbench import real
 

@@ -17,6 +17,7 @@ from commands import target
 from diagnosisbench import split
 from diagnosisbench.kept import ENDING, Said, Verdict
 from diagnosisbench.trial import Kind, Put, Trial
+from tiers import rest_in_ci
 from watchbench import case as kept
 from watchbench import judged, loads, postgres
 from watchbench.case import WatchCase
@@ -133,7 +134,9 @@ def test_the_folder_of_another_trials_database_stays(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.peer
-@pytest.mark.parametrize("name", [n for n, load in LOADS.items() if load.by in ("qemu-img", "dd")])
+@pytest.mark.parametrize(
+    "name", rest_in_ci([n for n, load in LOADS.items() if load.by in ("qemu-img", "dd")], every_day=2)
+)
 def test_a_load_of_others_reads_and_writes_behind_the_mark_alone(name: str, tmp_path: Path) -> None:
     file, out = tmp_path / "data", tmp_path / "out"
     file.write_bytes(b"\xab" * (64 << 20))
@@ -160,6 +163,7 @@ def test_qemu_img_reaches_an_export(tmp_path: Path) -> None:
     assert rate > 0
 
 
+@pytest.mark.ci
 @pytest.mark.postgres
 @pytest.mark.root
 def test_a_database_on_a_file_system_is_loaded_and_leaves_nothing(tmp_path: Path) -> None:
@@ -185,6 +189,7 @@ def test_a_program_is_begun_again_until_the_time_is_over_and_its_failure_is_told
     assert again.main(5.0, str(tmp_path / "out"), ["sh", "-c", "exit 3"]) == 3
 
 
+@pytest.mark.ci
 def test_earlier_rows_draw_what_they_drew_and_later_ones_the_programs_of_others_too() -> None:
     for path in FILES:
         case = kept.load(path)
@@ -249,6 +254,7 @@ def _right(case: WatchCase, verdict: Verdict) -> bool:
     return judged.held(case, verdict, RULES).right_cause and not judged.missaid(case, verdict)
 
 
+@pytest.mark.ci
 def test_kept_cases_are_small_and_judged_again_alike(cases: list[WatchCase]) -> None:
     for case in cases:
         assert kept.path_of(case.trial).stat().st_size <= 40 << 10
@@ -257,6 +263,7 @@ def test_kept_cases_are_small_and_judged_again_alike(cases: list[WatchCase]) -> 
         assert judged.replayed(case) == judged.replayed(case)
 
 
+@pytest.mark.ci
 def test_the_rules_of_today_meet_the_bars(pairs: list[tuple[WatchCase, Verdict]]) -> None:
     """By the value alone: what falls below is a regression, whether chance would allow it or not. Of the few healthy
     labs by the interval.
@@ -293,6 +300,7 @@ def test_each_case_of_the_sample_is_told_as_it_is() -> None:
     assert [case.trial.name for case in _sampled() if not _right(case, judged.replayed(case))] == NOT_TOLD
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("rule", [m.__name__.rpartition(".")[2] for m in modules(rules)])
 def test_without_a_rule_the_sample_is_not_told_as_it_is(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The canary: each rule has a case here that is lost without it."""
@@ -301,6 +309,7 @@ def test_without_a_rule_the_sample_is_not_told_as_it_is(rule: str, monkeypatch: 
     assert any(not _right(case, judged.replayed(case)) for case in _sampled())
 
 
+@pytest.mark.ci
 def test_truths_that_are_swapped_fail(pairs: list[tuple[WatchCase, Verdict]]) -> None:
     """The canary: what is right of one lab is wrong of another."""
     put = [(c, v) for c, v in pairs if c.trial.put]

@@ -149,6 +149,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.ci
 @pytest.mark.first
 def test_a_store_that_somebody_changed_is_told_in_words(tmp_path: Path, measured: Path, own_state: Path) -> None:
     # Where the lock of a run of that name would be, which is removed at the run's end.

@@ -19,6 +19,7 @@ import pytest
 from absent import absent
 from loops import checksum
 from others import as_another, directory_of_another, ended
+from tiers import rest_in_ci
 
 import strata.app.driver
 import strata.app.measure
@@ -96,7 +97,7 @@ def measured(path: Path, *, engine: str = "native", workload: Workload = WRITES)
 
 
 @pytest.mark.parametrize("step", ["safety_gate.fill", "measure.measure_generator", "driver.prepare_cell"])
-@pytest.mark.parametrize("swap", [Scene.link, Scene.rename_over], ids=["link", "accident"])
+@pytest.mark.parametrize("swap", rest_in_ci([Scene.link, Scene.rename_over], every_day=1), ids=["link", "accident"])
 def test_a_new_file_swapped_before_a_step_of_measure(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, step: str, swap: Callable[[Scene], None]
 ) -> None:
@@ -154,7 +155,7 @@ def place(scene: Scene) -> Iterator[Place]:
         place.close()
 
 
-@pytest.mark.parametrize("step", ["place.fill", "place.TargetProcess", None])
+@pytest.mark.parametrize("step", rest_in_ci(["place.fill", "place.TargetProcess", None], every_day=1))
 def test_a_stack_is_filled_served_and_written_through_one_descriptor(
     scene: Scene, place: Place, monkeypatch: pytest.MonkeyPatch, step: str | None
 ) -> None:

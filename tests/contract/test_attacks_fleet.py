@@ -14,10 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import fleet_calls
+import liars
 import pytest
 from commands import strata
 from fleet_peers import Running, cluster, ended, said, started
 from namespaces import inside, one_node, two_nodes
+from tiers import rest_in_ci
 
 from strata.errors import RunFailed, SafetyRefusal
 from strata.fleet import Call, Cluster, trust
@@ -162,6 +164,7 @@ def test_what_is_no_address_is_refused(address: str) -> None:
     assert "tls://HOST:PORT" in done.stderr
 
 
+@pytest.mark.ci
 @pytest.mark.root
 def test_a_namespace_is_a_place_for_plain_connections_while_it_has_no_way_out(tmp_path: Path) -> None:
     with two_nodes() as nodes:
@@ -334,3 +337,20 @@ def test_a_revoked_scheduler_is_connected_to_by_nobody(tmp_path: Path) -> None:
         code, err = ended(started(["join", made.address, "--name", "n1", "--trust", ours], tmp_path / "n1"))
         assert code == 5, err
         assert "its certificate is revoked" in err
+
+
+@pytest.mark.parametrize("words", rest_in_ci([["list"], ["join", "--name", "n1", "--wait", "1s"]], every_day=1))
+def test_whoever_takes_a_connection_and_says_nothing_is_left_in_time(words: list[str]) -> None:
+    """A scheduler that hangs, or another server at that port, which waits for a question of its own protocol."""
+
+    def mute(peer: liars.Peer) -> None:
+        # Not `liars.Peer.mute`, which hangs up sooner than we do.
+        while peer.sock.recv(4096):
+            pass
+
+    with liars.liar(mute) as there:
+        address = f"tcp://127.0.0.1:{there.port}"
+        done = strata("node", *words, address, timeout=90)
+        assert done.returncode == 1
+        assert f"cannot connect to {address}: no answer" in done.stderr, done.stderr
+        assert f"hint: check that the scheduler runs there: strata node serve --listen {address}" in done.stderr

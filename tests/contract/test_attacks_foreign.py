@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from commands import STRATA
 from hostile import Outcome, ends_of
+from tiers import rest_in_ci
 
 from strata.errors import Exit
 
@@ -157,7 +158,7 @@ def ends(folder: Path, reader: str, files: dict[str, bytes]) -> Iterator[tuple[s
     return zip(files, ends_of([READERS[reader](folder / name) for name in files]), strict=True)
 
 
-@pytest.mark.parametrize(("reader", "files"), ASKED, ids=[reader for reader, _ in ASKED])
+@pytest.mark.parametrize(("reader", "files"), rest_in_ci(ASKED, every_day=4), ids=[reader for reader, _ in ASKED])
 def test_a_hostile_content_is_refused_in_words(folder: Path, reader: str, files: dict[str, bytes]) -> None:
     wanted = {1} if "store" in reader else {2}
     for name, ended in ends(folder, reader, files):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from commands import QUICK, STRATA, one_after_another, strata
+from tiers import rest_in_ci
 
 CANARY = "Can4ryBird"
 SHORT = ("--runtime", "20ms", *QUICK)
@@ -82,6 +83,7 @@ def kept(at: Path) -> bytes:
     return b"\n".join(os.fsencode(p) + b"\n" + (p.read_bytes() if p.is_file() else b"") for p in at.rglob("*"))
 
 
+@pytest.mark.ci
 @pytest.mark.first
 def test_no_command_tells_or_keeps_a_password(tmp_path: Path, own_state: Path) -> None:
     inputs, elsewhere = tmp_path / "in", tmp_path / "cwd"
@@ -96,6 +98,7 @@ def test_no_command_tells_or_keeps_a_password(tmp_path: Path, own_state: Path) -
     assert CANARY.encode() not in kept(own_state) + kept(elsewhere)
 
 
+@pytest.mark.ci
 def test_a_password_in_the_environment_is_told_as_little(tmp_path: Path, own_state: Path) -> None:
     env = {"STRATA_STORE": STORES[0].format(f"a {CANARY}"), "STRATA_SMB_PASSWORD": CANARY, "PGPASSWORD": CANARY}
     lines = [["runs"], ["report"], ["measure", "smb://u@127.0.0.1:1/share/f", *SHORT], ["lab", "list", "--all"]]
@@ -136,6 +139,7 @@ def test_a_run_keeps_its_command_line_without_the_password(tmp_path: Path, own_s
         assert CANARY.encode() not in said
 
 
+@pytest.mark.ci
 def test_the_command_line_is_warned_about_and_children_have_it_not(tmp_path: Path) -> None:
     """While a stack file with a password in it is at work, nothing has the password in its arguments."""
     done = strata("measure", SERVERS[0].format(CANARY))
@@ -184,7 +188,7 @@ def test_the_user_is_asked_at_a_terminal_and_types_unseen() -> None:
     assert CANARY.encode() not in said
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o640])
+@pytest.mark.parametrize("mode", rest_in_ci([0o644, 0o640], every_day=1))
 def test_a_credentials_file_that_others_read_is_refused_without_quoting_it(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "credentials"
     path.write_text(f"username=ann\npassword={CANARY}\n")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from commands import one_after_another
+from tiers import rest_in_ci
 
 STRATA = [sys.executable, "-m", "strata"]
 HOSTILE = "x\x1b[2J\x1b]0;title\x07\x9b31m\x7f\u202e\rz"
@@ -59,12 +60,14 @@ WORDS = [
 ]
 
 
+@pytest.mark.ci
 def test_no_word_of_the_command_line_comes_back_as_a_command_to_the_terminal(tmp_path: Path) -> None:
     for words, (status, out, err) in zip(WORDS, one_after_another(WORDS, tmp_path), strict=True):
         assert status != 0, words
         assert_harmless(out + err)
 
 
+@pytest.mark.ci
 def test_a_path_that_is_no_text_is_told_and_saved(tmp_path: Path) -> None:
     place = tmp_path / os.fsdecode(IN_A_PATH)
     place.mkdir()
@@ -76,6 +79,7 @@ def test_a_path_that_is_no_text_is_told_and_saved(tmp_path: Path) -> None:
             assert json.loads(out)["survey"]["path"] == str(place)
 
 
+@pytest.mark.ci
 def test_figures_at_a_path_that_is_no_text_are_printed_and_nothing_is_measured_there(tmp_path: Path) -> None:
     place = tmp_path / os.fsdecode(IN_A_PATH)
     place.mkdir()
@@ -102,6 +106,7 @@ def test_foreign_files_cannot_speak_to_the_terminal(tmp_path: Path) -> None:
         assert_harmless(out + err)
 
 
+@pytest.mark.ci
 def test_the_live_view_and_colours_leave_only_sequences_of_our_own(tmp_path: Path) -> None:
     place = tmp_path / "a\x1b[8mhidden\x07"
     place.mkdir()
@@ -141,8 +146,8 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("env", ASCII, ids=["stream", "locale"])
-@pytest.mark.parametrize("folder", SAID)
+@pytest.mark.parametrize("env", rest_in_ci(ASCII, every_day=1), ids=["stream", "locale"])
+@pytest.mark.parametrize("folder", rest_in_ci(SAID, every_day=1))
 def test_a_stream_that_knows_ascii_only_gets_all_that_is_said(env: dict[str, str], folder: str, tmp_path: Path) -> None:
     (place := tmp_path / folder).mkdir()
     lines = [line.split() for line in SAID[folder]]

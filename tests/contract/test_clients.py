@@ -79,6 +79,7 @@ def test_clients_begin_together_and_are_summed() -> None:
     assert fault(result) is None and children() == []
 
 
+@pytest.mark.ci
 def test_of_ten_clients_one_is_killed_and_one_stopped_and_the_others_are_valid() -> None:
     harmed: dict[str, float] = {}
 

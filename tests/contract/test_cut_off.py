@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from commands import STRATA, measured, target, working_disk
 from loops import MIB, image, loop, mounted, need, need_root, run
+from tiers import rest_in_ci
 
 from strata.host.mark import Mark, header_bytes
 
@@ -61,7 +62,7 @@ def test_a_disk_that_fills_up_in_mid_write(small: Path) -> None:
     adds_up(result)
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("sent", "code"), rest_in_ci([(signal.SIGINT, 130), (signal.SIGTERM, 143)], every_day=1))
 def test_a_signal_ends_a_measurement_with_what_it_has(sent: signal.Signals, code: int) -> None:
     with working_disk() as disk:
         words = ("measure", f"file:{disk}/x.dat", "--size", "8m", "--runtime", "20s", "--ramp-time", "10ms")

@@ -50,7 +50,7 @@ SWEPT = {
     "cores": (("--points", "1,2", "--numjobs", "2"), 6),
 }
 """By axis, with the points of all layers: no connections lead to a file."""
-TIERS = {"iodepth": (), "clients": pytest.mark.ci}
+TIERS = {"iodepth": pytest.mark.ci, "clients": pytest.mark.ci}
 
 
 @pytest.mark.parametrize("axis", [pytest.param(axis, marks=TIERS.get(axis, pytest.mark.slow)) for axis in SWEPT])
@@ -81,6 +81,7 @@ def test_the_points_of_a_sweep_are_driven_by_the_nodes_of_their_layers(
     assert data.exists() and not descriptors(nodes, data)
 
 
+@pytest.mark.ci
 def test_a_sweep_from_nodes_writes_to_the_marked_file_alone_and_goes_on_there(
     tmp_path: Path, nodes: Running, data: Path, share: str
 ) -> None:

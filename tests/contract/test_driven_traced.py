@@ -106,6 +106,7 @@ def traces(found: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     return {c["layer"]: c.get("traces", []) for c in found["cells"]}
 
 
+@pytest.mark.ci
 def test_the_node_with_the_device_traces_every_layer_above_it_whoever_drives_it(
     tmp_path: Path, volume: tuple[str, Path], share: str
 ) -> None:

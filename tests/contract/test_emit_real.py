@@ -64,6 +64,7 @@ def test_what_was_emitted_is_imported_as_the_cells_that_were_meant(words: tuple[
     assert found.plan.rounds == 2 and len(found.plan.steps) == 2 * len(meant)
 
 
+@pytest.mark.ci
 def test_the_shell_s_results_are_the_same_workloads_again_and_nothing_else_is_left(tmp_path: Path) -> None:
     target = tmp_path / "a b: t.dat"
     run(emitted("shell", target), tmp_path)

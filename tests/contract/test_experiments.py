@@ -67,6 +67,7 @@ def asked(workload: Workload, condition_: Condition = Condition.NONE, **more: An
     )  # fmt: skip
 
 
+@pytest.mark.ci
 def test_an_experiment_is_kept_so_that_it_can_be_told_and_judged_again(tmp_path: Path) -> None:
     with demo(tmp_path / "s.db") as session:
         session.measure()
@@ -251,6 +252,7 @@ def test_a_node_lends_an_experiment_no_file_and_its_memory_only_where_it_is_the_
         held.close()
 
 
+@pytest.mark.ci
 def test_two_paths_to_the_same_data_are_read_at_the_same_time(tmp_path: Path) -> None:
     with demo(tmp_path / "s.db") as session:
         session.measure()

@@ -77,6 +77,7 @@ def test_bursts_and_flags_of_single_writes_are_refused() -> None:
     assert "RWF_DSYNC" in refused("file:/x", "write", sync="rwf_dsync", direct=True)
 
 
+@pytest.mark.ci
 def test_without_io_uring_another_carrier_is_used_and_said() -> None:
     with data_file() as path:
         words = (f"file:{path}", "--engine", "fio", "--iodepth", 4, "--runtime", "150ms")

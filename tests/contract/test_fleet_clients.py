@@ -48,6 +48,7 @@ def request(seconds: float, rw: str = "randread", endpoint: Endpoint | None = No
     )
 
 
+@pytest.mark.ci
 def test_nodes_measure_together_what_carries_the_mark(cluster: tuple[Cluster, Any], tmp_path: Path) -> None:
     engine = NodesEngine(cluster[0])
     seen: list[Interval] = []
@@ -70,6 +71,7 @@ def test_nodes_measure_together_what_carries_the_mark(cluster: tuple[Cluster, An
     assert all(now.p99_ns and now.node_p99_ns for now in seen[0].clients)
 
 
+@pytest.mark.ci
 def test_a_node_that_is_killed_is_lost_and_the_others_are_valid(cluster: tuple[Cluster, Any]) -> None:
     made, processes = cluster
     killed: list[float] = []
@@ -88,6 +90,7 @@ def test_a_node_that_is_killed_is_lost_and_the_others_are_valid(cluster: tuple[C
     assert found.before_loss is not None and len(found.before_loss.clients) == 3
 
 
+@pytest.mark.ci
 def test_a_stop_reaches_the_nodes(cluster: tuple[Cluster, Any]) -> None:
     began = time.monotonic()
     result = NodesEngine(cluster[0]).run(request(120.0), None, lambda: time.monotonic() - began > 3)

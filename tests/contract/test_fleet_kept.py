@@ -76,6 +76,7 @@ def test_a_node_whose_disk_is_full_says_so_and_its_result_counts(tmp_path: Path)
         assert results_of(running)["well"] == 1
 
 
+@pytest.mark.ci
 def test_a_client_that_stands_still_is_named_in_time_and_the_others_count(tmp_path: Path) -> None:
     with cluster(tmp_path, ["a", "b", "c"]) as running, Cluster.connect(running.address) as connected:
         asked = request("run.0.x", clients=3)
@@ -98,6 +99,7 @@ def test_a_client_that_stands_still_is_named_in_time_and_the_others_count(tmp_pa
         running.nodes["b"].send_signal(signal.SIGCONT)
 
 
+@pytest.mark.ci
 def test_a_client_that_was_stopped_for_a_while_has_no_result_and_all_measure_again(tmp_path: Path) -> None:
     """Its node answers before its scheduler gives it up, when the load has come to its end: only itself knows that it
     did nothing."""

@@ -77,6 +77,7 @@ def container(manifest: Mapping[str, Any], folder: Path, secret: Path, address: 
     return subprocess.Popen([*shell, line], stderr=subprocess.PIPE, text=True, env=env)
 
 
+@pytest.mark.ci
 @pytest.mark.first
 def test_their_commands_join_with_certificates_that_come_as_a_secret(tmp_path: Path) -> None:
     made = strata("node", "trust", "node-1", "--dir", tmp_path / "trust")

@@ -106,6 +106,7 @@ def test_one_that_stands_still(running: Running) -> None:
         assert len(connected.at_once({n: Call.of(fleet_calls.load, 0.2) for n in ("n1", "n2", "n4")}, 20)) == 3
 
 
+@pytest.mark.ci
 def test_one_that_hangs_in_its_call(running: Running) -> None:
     """Its process is well and its scheduler hears from it: its deadline is what tells."""
     with Cluster.connect(running.address) as connected:
@@ -137,6 +138,7 @@ def test_the_scheduler_is_killed(running: Running) -> None:
         assert alive == "False"
 
 
+@pytest.mark.ci
 @pytest.mark.first
 def test_the_scheduler_stands_still(running: Running) -> None:
     """No connection closes: the calls end themselves by the heartbeats that are not answered."""

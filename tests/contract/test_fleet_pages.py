@@ -15,7 +15,6 @@ from loops import image, loop
 from namespaces import inside
 from nfs_peer import nfs_server
 from samba import smbd
-from tiers import rest_in_ci
 
 from strata.engine.cell import Prepared, run_cell
 from strata.engine.job import Timing
@@ -101,7 +100,8 @@ def test_nbd_over_tcp_and_over_a_socket(nodes: NodesEngine, tmp_path: Path) -> N
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("scheme", rest_in_ci(["iscsi", "nfs"], ["nfs"]))
+@pytest.mark.ci
+@pytest.mark.parametrize("scheme", ["iscsi", "nfs"])
 def test_servers_of_others_are_reached_from_the_network_of_the_nodes(scheme: str, tmp_path: Path) -> None:
     """Node, server and scheduler are in the server's namespace: from here it cannot be reached at all."""
     (tmp_path / "server").mkdir()

@@ -207,6 +207,7 @@ def list_one(found: Sequence[T]) -> T:
     return one
 
 
+@pytest.mark.ci
 def test_one_measurement_whose_command_is_killed_is_fetched_from_the_nodes(served: str, tmp_path: Path) -> None:
     few = NAMES[:2]
     with cluster(tmp_path, few) as running:
@@ -330,6 +331,7 @@ def test_a_sweep_over_clients_whose_command_is_killed_takes_the_point_in_hand_fr
         assert results_of(running) == dict.fromkeys(few, 0)
     with opened(None) as store:
         done = store.cells(list_one(store.list_runs(9)).id)
+    assert [c.error for c in done if c.error is not None] == []
     began = [c.result.started_unix_ns for c in done if c.result is not None]
     assert len(set(began)) == len(began) == len(done), "each is stored once"
     assert any(c.result.started_unix_ns < killed_ns for c in done[before:] if c.result), "one was not measured again"

@@ -107,6 +107,7 @@ def diagnosed(where: Path, *words: object) -> subprocess.CompletedProcess[str]:
     return strata("diagnose", where, *asked, "--size", "16m", "--progress", "none", "--no-confirm", *words)
 
 
+@pytest.mark.ci
 def test_what_it_may_use_is_measured_and_the_rest_is_said(
     tmp_path: Path, node: Running, volume: tuple[str, Path]
 ) -> None:
@@ -138,6 +139,7 @@ def test_its_rights_and_what_it_cannot_read_are_listed(node: Running) -> None:
     assert f"n1: not read: {why}" in text and " user " in text
 
 
+@pytest.mark.ci
 def test_a_trace_that_it_may_not_take_is_refused_before_anything_is_made(
     tmp_path: Path, node: Running, volume: tuple[str, Path]
 ) -> None:
@@ -155,6 +157,7 @@ def test_a_trace_that_it_may_not_take_is_refused_before_anything_is_made(
         assert said in done.stderr and "a node: join it as root" in done.stderr, done.stderr
 
 
+@pytest.mark.ci
 def test_where_it_may_not_write_or_read_is_named_with_the_node(
     tmp_path: Path, node: Running, volume: tuple[str, Path]
 ) -> None:

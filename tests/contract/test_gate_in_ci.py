@@ -102,6 +102,7 @@ def test_the_script_says_what_it_wants(job: Path) -> None:
     assert done.returncode != 0 and "usage: gate.sh WHERE" in done.stderr
 
 
+@pytest.mark.ci
 def test_the_script_stops_where_nothing_can_be_measured(job: Path) -> None:
     done = gate("nowhere://at/all", job)
     assert done.returncode not in (0, 3, 4) and "nowhere" in done.stderr

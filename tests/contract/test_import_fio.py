@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tiers import rest_in_ci
 
 from strata.formats.results import Source, read_result
 
@@ -14,7 +15,9 @@ pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 
 
 @pytest.mark.parametrize("base", [[], ["--kb_base=1000"]], ids=["1024", "1000"])
-@pytest.mark.parametrize("size", ["2MiB", "2M", "2MB", "2m", "300KiB", "300kb", "700000"])
+@pytest.mark.parametrize(
+    "size", rest_in_ci(["2MiB", "2M", "2MB", "2m", "300KiB", "300kb", "700000"], ["2MiB", "2m", "300kb"])
+)
 def test_a_size_is_what_fio_reads(tmp_path: Path, size: str, base: list[str]) -> None:
     words = ["fio", "--name=a", *base, f"--filename={tmp_path}/x", f"--size={size}", "--ioengine=null", "--rw=read"]
     done = subprocess.run(

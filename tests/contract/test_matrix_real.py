@@ -85,6 +85,7 @@ def test_a_killed_matrix_goes_on_and_keeps_its_visits(served: str, own_state: Pa
     assert visits(store) > before
 
 
+@pytest.mark.ci
 def test_a_matrix_of_a_file_goes_on_with_no_other(tmp_path: Path, own_state: Path) -> None:
     path, other = tmp_path / "a.dat", tmp_path / "b.dat"
     words = ["measure", f"file:{path}", "--size", "8m", "--matrix", FEW, "--budget", BRIEF, "--buffered"]

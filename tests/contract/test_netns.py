@@ -12,6 +12,7 @@ import pytest
 from commands import QUICK, STRATA, strata, working_disk
 from engine_cases import MIB, request
 from namespaces import Nodes, inside, two_nodes
+from tiers import rest_in_ci
 
 from strata.engine import engine_of, probe_remote, read_remote
 from strata.engine.remote_file import exists
@@ -45,7 +46,7 @@ def served(netns: str, *words: object) -> Iterator[None]:
         server.communicate(timeout=30)
 
 
-@pytest.mark.parametrize("engine", ["native", "fio"])
+@pytest.mark.parametrize("engine", rest_in_ci(["native", "fio"], every_day=1))
 def test_an_endpoint_is_dialled_from_its_node(nodes: Nodes, engine: str) -> None:
     here = Endpoint.parse(f"nbd://{nodes.second_address}:{PORT}/x")
     there = here.seen_from(nodes.first)

@@ -46,6 +46,7 @@ def test_a_file_is_made_filled_measured_and_removed(server: NfsServer) -> None:
     assert not (server.data / "new.dat").exists()
 
 
+@pytest.mark.ci
 def test_a_kept_file_is_marked_whole_and_written_again(server: NfsServer) -> None:
     uri, path = server.uri("kept.dat"), server.data / "kept.dat"
     words = ("measure", uri, "--rw", "randwrite", "--size", "8m", "--runtime", "200ms", *QUICK)
@@ -133,6 +134,7 @@ def test_writes_arrive_in_their_place(server: NfsServer, sync: str, word: str) -
     path.unlink()
 
 
+@pytest.mark.ci
 def test_what_was_written_is_verified(server: NfsServer, tmp_path: Path) -> None:
     """Ours end to end: stamped, flushed, read back and compared with a journal, over two connections."""
     uri, journal = server.uri("verified.dat"), tmp_path / "journal"
@@ -177,6 +179,7 @@ def test_what_is_not_there_is_named(server: NfsServer) -> None:
         probe_remote("share", silent)
 
 
+@pytest.mark.ci
 def test_a_stack_with_an_nfs_layer(server: NfsServer, tmp_path: Path) -> None:
     data, stack = server.data / "strata.dat", tmp_path / "stack.toml"
     quick = ("--runtime", "200ms", *QUICK)

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from commands import measured, strata, target, working_disk
 from nbd_peers import need, theirs
+from tiers import rest_in_ci
 
 from strata.engine import Timing, build_job, fill, run_job
 from strata.engine.layout import file_segments
@@ -96,7 +97,7 @@ def run(path: Path, asked: Workload, timing: Timing = SHORT, **changes: Any) -> 
     return result
 
 
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", rest_in_ci(PATTERNS, every_day=8))
 def test_every_pattern_arrives(own: Path, name: str) -> None:
     asked = workload(name)
     result = run(own, asked)
@@ -250,6 +251,7 @@ def test_shares_and_targets_must_agree(own: Path) -> None:
         run(own, asked)
 
 
+@pytest.mark.ci
 @pytest.mark.peer
 def test_fio_takes_every_command_line_that_is_written_for_it(own: Path) -> None:
     endpoint, written = Endpoint.parse(f"file:{own}"), []

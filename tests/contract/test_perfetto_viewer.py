@@ -65,6 +65,7 @@ def served(folder: Path) -> Iterator[str]:
             thread.join()
 
 
+@pytest.mark.ci
 def test_the_viewer_finds_every_slice(tmp_path: Path) -> None:
     folder = tmp_path / "viewer"
     shutil.copytree(viewer(), folder)

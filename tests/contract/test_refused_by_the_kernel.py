@@ -72,6 +72,7 @@ def has_io_uring() -> None:
         pytest.skip("this machine refuses io_uring to everybody")
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("has_io_uring")
 def test_a_refused_ring_falls_back_to_threads_and_says_why() -> None:
     with working_disk() as disk:
@@ -85,6 +86,7 @@ def test_a_refused_ring_falls_back_to_threads_and_says_why() -> None:
         assert "io_uring is refused" in text.stdout
 
 
+@pytest.mark.ci
 @ONE_SUM
 @pytest.mark.usefixtures("has_io_uring")
 def test_refused_locked_memory_goes_on_without_registered_buffers() -> None:
@@ -102,6 +104,7 @@ def test_refused_locked_memory_goes_on_without_registered_buffers() -> None:
         assert "unregistered buffers" in text.stdout
 
 
+@pytest.mark.ci
 @ONE_SUM
 @pytest.mark.usefixtures("has_io_uring")
 def test_rings_beyond_the_limit_of_locked_memory_fall_back_too() -> None:

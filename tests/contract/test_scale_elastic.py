@@ -36,6 +36,7 @@ def under_load(uri: object, make: Path, *words: object, code: int = 0) -> dict[s
     return found
 
 
+@pytest.mark.ci
 @pytest.mark.calm
 def test_dip_recovery_and_data_of_a_change_are_told_and_nothing_is_lost(tmp_path: Path) -> None:
     """While the number changes the server stands still for `STOPPED_S`."""
@@ -112,6 +113,7 @@ def test_ctrl_c_ends_load_and_verification_and_puts_the_number_back(tmp_path: Pa
     assert not any(Path(f"/proc/{pid}").exists() for pid in begun)
 
 
+@pytest.mark.ci
 def test_ctrl_c_while_the_number_changes_is_no_failure_of_the_command_that_it_ends(tmp_path: Path) -> None:
     told = tmp_path / "told"
     make = script(tmp_path, "make", f"echo $1 >> {told}; test $1 = 2 || {{ kill -INT $PPID; exit 1; }}")
@@ -134,6 +136,7 @@ def test_ctrl_c_leaves_no_file_of_the_load(tmp_path: Path) -> None:
     assert running.returncode == 130 and not data.exists()
 
 
+@pytest.mark.ci
 def test_a_file_that_is_no_longer_ours_hides_neither_the_failure_nor_itself(tmp_path: Path) -> None:
     check = tmp_path / "check.dat"
     make = script(tmp_path, "make", f"rm -f {check}; echo mine > {check}; test $1 = 2")

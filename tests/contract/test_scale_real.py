@@ -152,6 +152,7 @@ def rates(found: dict[str, Any]) -> dict[int, float]:
     return {p["value"]: p["iops"]["value"] for p in found["points"]}
 
 
+@pytest.mark.ci
 @pytest.mark.calm
 def test_each_disk_adds_what_its_own_server_gives(tmp_path: Path) -> None:
     one = ("--null", "1g", "--service-time", "4ms", "--service-threads", 1)
@@ -250,6 +251,7 @@ def test_each_node_adds_its_own_load(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert refused.returncode == 2 and "nodes must be in 1..3" in refused.stderr
 
 
+@pytest.mark.ci
 @pytest.mark.first
 def test_an_interrupted_sweep_puts_back_what_it_made_and_goes_on_with_the_same_command(tmp_path: Path) -> None:
     make = tmp_path / "make"
@@ -301,9 +303,10 @@ def test_a_sweep_over_a_server_of_its_own_has_the_p90_of_client_server_and_wire(
         points = [p for p in found["points"] if p["layer"] == "share"]
         assert [p["value"] for p in points] == [1, 2, 4]
         every = [{name: e["value"] for name, e in p["latency_ns"].items()} for p in points]
-        assert all("90.wire" in times and times["mean.server"] > 0 for times in every)
         # The server's times are of the ramp, too: no exact part of these, less so where the machine stood still in it.
-        if all(0 < times["90.server"] < 2 * times["90"] for times in every):
+        # Where it stood still for a whole round, the server was not asked twice in it, and none are told.
+        told = all("90.wire" in times and times["mean.server"] > 0 for times in every)
+        if told and all(0 < times["90.server"] < 2 * times["90"] for times in every):
             break
     else:
         pytest.fail(f"{every}")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from commands import ROOT, strata
+from tiers import rest_in_ci
 
 from strata.app import schemas
 from strata.cli.lab_door import documents
@@ -54,7 +55,7 @@ def listed() -> list[str]:
     return strata("schema").stdout.splitlines()
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", rest_in_ci(KNOWN, every_day=10))
 def test_every_schema_is_printed_by_its_name_however_it_is_said(name: str, listed: list[str]) -> None:
     text = schemas.schema(name, documents())
     made = json.loads(text)

@@ -122,7 +122,7 @@ def viewed(page: Any) -> Iterator[tuple[int, str]]:
         yield width, scheme
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", rest_in_ci(PAGES, list(PAGES)[::3]))
 def test_every_page_fits_reads_and_asks_nobody_else(chromium: Any, server: Served, fleet: Served, name: str) -> None:
     server = fleet if name == "fleet" else server
     with opened(chromium, server, PAGES[name]) as page:

@@ -19,6 +19,7 @@ import pytest
 from browser_view import CONTRAST
 from pages_opened import opened
 from serving import FIRST, NASTY, SECOND, SOURCE, STOPPED, WATCHED, Served, fill, keep_slices, measuring, served, until
+from tiers import rest_in_ci
 
 pytestmark = pytest.mark.browser
 
@@ -88,7 +89,7 @@ def lateness(ticks: list[float], begin: float, end: float) -> float:
     return sum(max(0.0, b - a - TICK_MS) for a, b in pairwise(ticks) if begin < b and a < end)
 
 
-@pytest.mark.parametrize("width", [400, 1440])
+@pytest.mark.parametrize("width", rest_in_ci([400, 1440], every_day=1))
 @pytest.mark.parametrize("asked", ["/runs", "/?token=wrong", f"/runs/{FIRST}", "/watch"])
 def test_without_the_token_a_page_says_why_and_what_next_and_nothing_of_the_store(
     chromium: Any, server: Served, asked: str, width: int
@@ -126,6 +127,7 @@ def test_a_program_without_the_token_is_told_in_a_line(server: Served) -> None:
     assert other.status == 401 and other.body.startswith("error: the token is not the one of this server\n")
 
 
+@pytest.mark.ci
 def test_each_update_of_a_run_comes_within_a_second_and_causes_fall(chromium: Any, tmp_path: Path) -> None:
     """Every one, not the median. For how long the server, the run and the page waited for a CPU that others had is
     taken off: the kernel counts it for the processes, timers that do nothing show it of the page."""
@@ -159,6 +161,7 @@ def test_each_update_of_a_run_comes_within_a_second_and_causes_fall(chromium: An
         assert page.said == []
 
 
+@pytest.mark.ci
 def test_a_server_that_was_gone_is_no_gap(chromium: Any, tmp_path: Path) -> None:
     fill(tmp_path / "s")
     with measuring(tmp_path / "s", every=0.3):
@@ -227,6 +230,7 @@ def test_a_watching_goes_on_before_the_readers_eyes(chromium: Any, tmp_path: Pat
         assert page.said == []
 
 
+@pytest.mark.ci
 def test_a_server_that_was_gone_is_no_gap_of_a_watching(chromium: Any, tmp_path: Path) -> None:
     """What was kept while no server answered is in the charts of the page that stayed open."""
     state = tmp_path / "s"

@@ -231,6 +231,7 @@ def test_a_job_with_a_password_is_refused_without_showing_it(server: Smbd) -> No
     assert "sesame" not in refused.value.render()
 
 
+@pytest.mark.ci
 def test_a_stack_with_a_share_is_compared_with_the_file_below(server: Smbd, tmp_path: Path) -> None:
     stack = tmp_path / "stack.toml"
     stack.write_text(

@@ -32,6 +32,7 @@ def soaked(seconds: float) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "seconds",
     [SHORT_S, pytest.param(LONG_S, marks=[pytest.mark.slow, pytest.mark.timeout(LONG_S + 600)], id="long")],

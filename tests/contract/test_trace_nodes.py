@@ -151,6 +151,7 @@ def test_each_layer_is_traced_by_its_node_on_our_clock(
     assert not _ours(apart)
 
 
+@pytest.mark.ci
 def test_the_page_names_the_node_of_each_device(tmp_path: Path, apart: Running, devices: tuple[str, str]) -> None:
     where = two(tmp_path, devices)
     where.write_text(where.read_text().replace("[stack]", f'[stack]\nscheduler = "{apart.address}"'))
@@ -163,6 +164,7 @@ def test_the_page_names_the_node_of_each_device(tmp_path: Path, apart: Running, 
     assert page.count("by its clock; ") == 2 and page.count("none lost") == 2
 
 
+@pytest.mark.ci
 def test_nodes_of_one_machine_trace_it_once_and_a_layer_without_a_node_is_of_it(
     tmp_path: Path, devices: tuple[str, str]
 ) -> None:
@@ -181,6 +183,7 @@ def test_nodes_of_one_machine_trace_it_once_and_a_layer_without_a_node_is_of_it(
     assert of_node(found, devices[1], "n1")["read"]["issued"]["ios"] == 0
 
 
+@pytest.mark.ci
 def test_a_node_that_may_not_trace_says_so_and_the_rest_goes_on(tmp_path: Path, devices: tuple[str, str]) -> None:
     words = {"n1": [*HIDDEN, *another_machine(tmp_path)], "n2": with_tracefs("env")}
     with cluster(tmp_path, ["n1", "n2"], apart=words) as nodes:
@@ -195,6 +198,7 @@ def test_a_node_that_may_not_trace_says_so_and_the_rest_goes_on(tmp_path: Path, 
     assert done.returncode == 1 and "n1 (disk): " in done.stderr and "tracefs is not mounted here" in done.stderr
 
 
+@pytest.mark.ci
 def test_where_the_node_of_this_machine_may_not_this_process_does(tmp_path: Path, devices: tuple[str, str]) -> None:
     where = stack(tmp_path, ("disk", f"block:{devices[0]}", "n1"))
     with cluster(tmp_path, ["n1"], apart={"n1": [*HIDDEN, "env"]}) as nodes:
@@ -204,6 +208,7 @@ def test_where_the_node_of_this_machine_may_not_this_process_does(tmp_path: Path
     assert of_node(found, devices[0], None)["read"]["issued"]["ios"] == 32
 
 
+@pytest.mark.ci
 def test_bounds_hold_on_the_node(tmp_path: Path, apart: Running, devices: tuple[str, str]) -> None:
     found = document(
         traced(two(tmp_path, devices), apart, "--max-events", "1000", "--", *reading(devices[0], list(range(4000))))
@@ -263,6 +268,7 @@ def _until(true: Callable[[], bool], within_s: float = 20) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.ci
 def test_what_cannot_be_traced_from_nodes_is_refused_before_anything_is_made(
     tmp_path: Path, devices: tuple[str, str]
 ) -> None:

@@ -106,6 +106,7 @@ def test_splits_are_counted_against_what_entered(device: str) -> None:
     assert read["issued"]["lengths"] == [[64 << 10, 80]]
 
 
+@pytest.mark.ci
 def test_a_saved_trace_gives_the_same_page_again(device: str, tmp_path: Path) -> None:
     kept = tmp_path / "kept.trace"
     live = traced(device, *load(device, list(range(200))), options=("--save", kept))["document"]
@@ -195,6 +196,7 @@ def test_what_has_no_device_under_it_is_refused() -> None:
     assert "no block device" in done.stderr
 
 
+@pytest.mark.ci
 def test_measure_adds_a_window_of_its_own(device: str) -> None:
     words = ["measure", f"block:{device}", "--rw", "read", "--bs", "8k", "--runtime", "200ms", "--progress", "none"]
     argv = with_tracefs(*STRATA, *words, "--trace", "--json")
@@ -244,6 +246,7 @@ def test_what_is_lost_is_counted_and_said(device: str) -> None:
     assert told.recorder.records + told.losses.events == pytest.approx(90_000, rel=0.01)
 
 
+@pytest.mark.ci
 def test_diagnose_carries_a_trace_of_every_cell() -> None:
     need_root()
     with working_disk() as folder:

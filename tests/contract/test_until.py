@@ -60,6 +60,7 @@ def test_the_maximum_ends_what_never_becomes_precise(capped: str) -> None:
     assert document["trouble"] is None
 
 
+@pytest.mark.ci
 def test_what_earlier_runs_showed_is_the_prior_of_the_next(capped: str) -> None:
     words = ("--iodepth", 4, "--until", "10%", "--until-percentile", "none", "--until-min", "500ms", "--runtime", "5s")
     first = measured(capped, *words, status=(0, 4))

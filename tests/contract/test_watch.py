@@ -96,6 +96,7 @@ def test_the_command_prints_one_document(tmp_path: Path) -> None:
     assert found["confirm"]["command"].startswith("strata diagnose ")
 
 
+@pytest.mark.ci
 def test_a_clock_that_is_set_while_a_watching_goes_on_bends_no_slice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -166,6 +166,7 @@ def test_each_layer_is_sampled_by_its_node_on_our_clock(tmp_path: Path, shared: 
     assert not any(why.startswith("n1 (") for why in seen.absent)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("may", [True, False])
 def test_a_node_traces_what_arrives_at_its_devices_where_it_may(tmp_path: Path, device: str, may: bool) -> None:
     far = another_machine(tmp_path)
@@ -190,6 +191,7 @@ def test_a_node_traces_what_arrives_at_its_devices_where_it_may(tmp_path: Path, 
     assert all(a.node == "n1" for a in seen.arrivals)
 
 
+@pytest.mark.ci
 def test_a_node_that_dies_says_so_and_the_rest_goes_on(tmp_path: Path, apart: Running, device: str) -> None:
     killed: list[float] = []
 
@@ -214,6 +216,7 @@ def test_a_node_that_dies_says_so_and_the_rest_goes_on(tmp_path: Path, apart: Ru
     assert told(seen).verdict.headline
 
 
+@pytest.mark.ci
 def test_a_scheduler_that_dies_takes_its_nodes_and_not_the_watching(
     tmp_path: Path, apart: Running, device: str
 ) -> None:
@@ -305,6 +308,7 @@ def test_a_watching_that_goes_on_keeps_what_nodes_saw_and_which_is_gone(
     assert kept.slices[-1].absent == last.absent
 
 
+@pytest.mark.ci
 def test_the_devices_of_one_machine_are_read_once(tmp_path: Path, device: str) -> None:
     name = device.removeprefix("/dev/")
     with cluster(tmp_path, ["n1", "n2"]) as nodes, load(device):
@@ -321,6 +325,7 @@ def test_the_devices_of_one_machine_are_read_once(tmp_path: Path, device: str) -
     assert f" --nodes {nodes.address} --profile " in found["confirm"]["command"]
 
 
+@pytest.mark.ci
 def test_a_command_here_is_watched_to_its_end_with_what_its_nodes_see(
     tmp_path: Path, shared: Running, device: str
 ) -> None:
@@ -336,6 +341,7 @@ def test_a_command_here_is_watched_to_its_end_with_what_its_nodes_see(
     assert row["what"] == f"{device.removeprefix('/dev/')} of n1" and row["iops"] > 100
 
 
+@pytest.mark.ci
 def test_a_run_goes_on_beside_a_watching_and_a_third_watching_is_refused(
     tmp_path: Path, shared: Running, device: str
 ) -> None:
@@ -385,6 +391,7 @@ def test_what_a_node_does_not_have_is_said(tmp_path: Path, shared: Running) -> N
     assert "n2" in net_nodes(seen)
 
 
+@pytest.mark.ci
 def test_what_nodes_cannot_be_asked_for_is_refused_before_anything_is_sampled(tmp_path: Path, device: str) -> None:
     words = stack(tmp_path, device)
     with cluster(tmp_path, ["n1"]) as nodes:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from commands import STRATA
 from loops import MIB, checksum, image, loop, mounted, need_root, run
+from tiers import rest_in_ci
 from tracing import with_tracefs
 
 from strata.app.kept import load_report
@@ -68,6 +69,7 @@ def test_reads_one_after_the_other_are_the_commands_and_come_in_order(device: st
     assert found["ran"]["status"] == 0
 
 
+@pytest.mark.ci
 def test_a_command_that_sleeps_between_its_reads_limits_itself(device: str, tmp_path: Path) -> None:
     verdict = watched(device, tmp_path, 0.02)["verdict"]
     assert (verdict["kind"], verdict["layer"]) == ("application", "application")
@@ -108,7 +110,8 @@ def at_rest(device: str) -> list[int]:
         before = now
 
 
-@pytest.mark.parametrize("what", ["device", "directory", "file"])
+@pytest.mark.ci
+@pytest.mark.parametrize("what", rest_in_ci(["device", "directory", "file"], ["file"]))
 def test_a_watching_adds_no_request_to_what_it_watches(in_memory: tuple[str, Path], what: str, tmp_path: Path) -> None:
     device, fs = in_memory
     where = {"device": device, "directory": fs, "file": fs / "data"}[what]

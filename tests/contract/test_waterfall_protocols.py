@@ -108,8 +108,6 @@ def followed(tmp_path: Path, served: Any, rw: str) -> tuple[int, Waterfall]:
         ],
         [
             (nbd, "randread", Deed.READ),
-            (nfs, "randread", Deed.READ),
-            (smb, "randread", Deed.READ),
             (iscsi, "randwrite", Deed.WRITE),
         ],
     ),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from loops import MIB, loop, need, need_root
+from tiers import rest_in_ci
 from tracing import trace
 
 from strata.model.trace import TraceResult
@@ -67,7 +68,9 @@ def test_direct_reads_go_through_the_loop_device_and_the_disk_below(device: str)
 
 
 @pytest.mark.peer
-@pytest.mark.parametrize(("engine", "way"), [("io_uring", SubmittedBy.IO_URING), ("libaio", SubmittedBy.AIO)])
+@pytest.mark.parametrize(
+    ("engine", "way"), rest_in_ci([("io_uring", SubmittedBy.IO_URING), ("libaio", SubmittedBy.AIO)], every_day=1)
+)
 def test_requests_at_depth_are_told_apart(device: str, engine: str, way: SubmittedBy) -> None:
     words = [need("fio"), "--name=a", f"--filename={device}", "--rw=randread", "--bs=4k", "--direct=1", "--iodepth=8"]
     words += [f"--ioengine={engine}", f"--io_size={4 * COUNT}k", "--norandommap", "--thread=0"]

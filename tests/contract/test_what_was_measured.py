@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 from commands import measured, working_disk
 from hdrh.histogram import HdrHistogram
+from tiers import rest_in_ci
 
 from strata import units
 from strata.engine import Timing, build_job, fill, run_job
@@ -81,7 +82,8 @@ def test_the_public_histogram_library_reads_ours(mixed: EngineResult, name: str)
     assert 0 < ours[0] <= ours[1] <= ours[2]
 
 
-@pytest.mark.parametrize(("block", "depth"), [("16k", 4), ("4k", 1)])
+@pytest.mark.ci
+@pytest.mark.parametrize(("block", "depth"), rest_in_ci([("16k", 4), ("4k", 1)], every_day=1))
 def test_data_cannot_be_shrunk_or_shared(block: str, depth: int) -> None:
     with working_disk() as disk:
         path = disk / "written.dat"

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tiers import rest_in_ci
 
 from strata.errors import RunFailed, StrataError, UsageError
 from strata.host import testfile
@@ -46,6 +47,7 @@ def test_a_local_lab_carries_io_to_its_modelled_disk_and_leaves_nothing(name: st
     assert leftovers(name, lab.token) == ()
 
 
+@pytest.mark.ci
 def test_the_labs_file_is_the_labs_whoever_measures_it(name: str) -> None:
     lab = up("local", name, SMALL)
     file = Path(lab.facts("volume")[0]["file"])
@@ -60,7 +62,7 @@ def test_the_labs_file_is_the_labs_whoever_measures_it(name: str) -> None:
     assert (read_mark(file), file.stat().st_ino) == before
 
 
-@pytest.mark.parametrize("lines", [2, 7, 12, 18])
+@pytest.mark.parametrize("lines", rest_in_ci([2, 7, 12, 18], [7]))
 def test_down_after_a_kill_of_up_half_way_leaves_nothing(name: str, lines: int) -> None:
     words = [*CLI, "lab", "up", "share", "--name", name, "--set", "size=192m", "--set", "file=16m"]
     building = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -75,6 +77,7 @@ def test_down_after_a_kill_of_up_half_way_leaves_nothing(name: str, lines: int) 
     assert leftovers(name, lab.token) == ()
 
 
+@pytest.mark.ci
 def test_two_labs_side_by_side_do_not_meet(name: str) -> None:
     other = f"{name}b"
     first = up("block-share", name, SMALL)
@@ -102,6 +105,7 @@ def test_a_shaped_wire_is_as_fast_as_told_and_an_injection_is_held_to_its_word(n
     assert leftovers(name, lab.token) != (), "the check sees what is there"
 
 
+@pytest.mark.ci
 def test_a_hop_sees_the_frames_of_the_wire_not_those_that_tcp_hands_over(name: str) -> None:
     lab = up("block-share", name, {**SMALL, "medium": "file"})
     control = lab.hop(lab.node("n1"), 0, "loss=0")
@@ -245,6 +249,7 @@ def test_a_processor_limit_holds_what_joins_it(name: str) -> None:
     assert not group.exists()
 
 
+@pytest.mark.ci
 def test_the_command_line_tells_of_a_lab_and_goes_inside(name: str) -> None:
     up_ = run("up", "local", "--name", name, *(f"--set={k}={v}" for k, v in SMALL.items()), "--json")
     state = json.loads(up_.stdout)
@@ -259,6 +264,7 @@ def test_the_command_line_tells_of_a_lab_and_goes_inside(name: str) -> None:
     assert leftovers(name, "none") == ()
 
 
+@pytest.mark.ci
 def test_every_server_outlives_the_command_that_started_it(name: str) -> None:
     run("up", "block-share", "--name", name, "--set=server=nbdkit", *(f"--set={k}={v}" for k, v in SMALL.items()))
     lab = Lab.open(name)
@@ -283,6 +289,7 @@ def test_a_stack_is_refused_with_what_there_is() -> None:
     assert "block-share" in refused.value.hint
 
 
+@pytest.mark.ci
 @pytest.mark.first
 def test_a_reduced_lab_needs_no_right_and_pretends_its_wire(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

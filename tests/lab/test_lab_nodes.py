@@ -46,6 +46,7 @@ def by_layer(document: dict[str, Any]) -> dict[str, int]:
     return found
 
 
+@pytest.mark.ci
 @pytest.mark.first
 def test_each_layer_of_a_lab_is_driven_from_its_own_namespace(name: str) -> None:
     lab = up("block-share", name, SMALL, nodes=True)

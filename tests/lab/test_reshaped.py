@@ -12,6 +12,7 @@ from strata_lab.servers import answers, nbd
 pytestmark = pytest.mark.root
 
 
+@pytest.mark.ci
 def test_a_server_that_does_not_start_with_more_limits_is_started_as_it_was(name: str) -> None:
     with ledger.Ledger(name).claimed():
         lab = Lab.create(name, "block-share")

@@ -79,6 +79,7 @@ def test_what_is_raised_becomes_a_verdict_and_the_next_one_is_tried(
     assert (left.verdict, left.said[-1]) == (TrialVerdict.FAILED, "left behind: mount /x")
 
 
+@pytest.mark.ci
 @pytest.mark.root
 def test_it_ends_with_a_count() -> None:
     words = [sys.executable, "-m", "strata", "lab", "selftest", "--only", "local fs=ext4"]

@@ -158,7 +158,11 @@ def test_segments_that_overtake_each_other_leave_every_request_its_times(path: P
     assert (told, fall.missing.inconsistent) == (COUNT, 0)
 
 
-@pytest.mark.parametrize("where", [PathKind.DEVICE, PathKind.WIRE, PathKind.SERVER, PathKind.CLIENT])
+# Alone: where server or hop wait for a CPU for as long as was planted, it is they who took the time.
+@pytest.mark.alone
+@pytest.mark.parametrize(
+    "where", rest_in_ci([PathKind.DEVICE, PathKind.WIRE, PathKind.SERVER, PathKind.CLIENT], every_day=1)
+)
 def test_a_delay_is_found_at_its_layer_and_nowhere_else(path: Path_, where: PathKind) -> None:
     seconds = PLANTED_MS / 1000
     with path.server():
@@ -167,15 +171,12 @@ def test_a_delay_is_found_at_its_layer_and_nowhere_else(path: Path_, where: Path
             path.disk.set(svc=300 + round(1000 * PLANTED_MS))
         if where is PathKind.WIRE:
             path.hop.set(delay=round(500 * PLANTED_MS))
-        if where is not PathKind.SERVER:
-            result, took = path.asked(seconds if where is PathKind.CLIENT else 0.0)
-    if where is PathKind.SERVER:
-        with path.server(seconds):
-            result, took = path.asked()
-    found = layers(result)
-    grown = {kind: found[kind] - plain.get(kind, 0.0) for kind in found}
     # A client that looks for the answer late loses the less the later it comes.
     expected = PLANTED_MS - (sum(plain.values()) if where is PathKind.CLIENT else 0.0)
+    with path.server(seconds if where is PathKind.SERVER else 0.0):
+        result, took = path.asked(seconds if where is PathKind.CLIENT else 0.0)
+    found = layers(result)
+    grown = {kind: found[kind] - plain.get(kind, 0.0) for kind in found}
     off = sums_to(result, took)
     print(f"{where.value:>8}: ms before", {k.value: round(v, 3) for k, v in plain.items()})
     print(f"{where.value:>8}: ms more", {k.value: round(v, 3) for k, v in grown.items()}, f"sum off by {off:.2%}")
@@ -305,6 +306,7 @@ def test_a_delay_on_a_local_path_is_found_at_its_layer_and_nowhere_else(
     pytest.fail(f"{where} did not grow by {PLANTED_MS} ms alone: {told}")
 
 
+@pytest.mark.ci
 def test_a_file_on_a_file_system_is_followed_through_both_devices(local: LocalFile) -> None:
     for _ in range(3):
         result, took = local.traced("read")
@@ -370,7 +372,7 @@ def same_within_the_bound(one: TraceResult, two: TraceResult) -> None:
 
 @pytest.mark.peer
 @pytest.mark.parametrize(
-    "where", rest_in_ci([PathKind.WIRE, PathKind.DEVICE, PathKind.SERVER, PathKind.CLIENT], every_day=2)
+    "where", rest_in_ci([PathKind.WIRE, PathKind.DEVICE, PathKind.SERVER, PathKind.CLIENT], every_day=1)
 )
 def test_a_delay_is_found_at_its_layer_with_several_requests_on_one_connection(
     path: Path_, tmp_path: Path, where: PathKind

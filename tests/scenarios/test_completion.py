@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from absent import absent
 from test_history import run_of
+from tiers import rest_in_ci
 
 from strata.cli.completion import script
 from strata.store import open_store
@@ -114,6 +115,7 @@ def test_a_real_zsh_completes_from_the_first_word_on(program: Path, tmp_path: Pa
         zsh.close()
 
 
+@pytest.mark.ci
 def test_a_real_fish_completes_names_with_their_meaning(program: Path, tmp_path: Path) -> None:
     """From a folder of completions, as a package installs it."""
     if shutil.which("fish") is None:
@@ -140,12 +142,13 @@ def test_the_script_of_powershell_is_one() -> None:
     assert not Parser(Language(grammar.language())).parse(text.encode()).root_node.has_error
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", rest_in_ci(SHELLS, every_day=1))
 def test_every_shell_is_told_the_demos(program: Path, shell: str) -> None:
     said = offered(program, "strata diagnose --demo f", shell)
     assert "far-wire" in said and "healthy" not in said
 
 
+@pytest.mark.ci
 def test_runs_and_baselines_come_from_the_store_that_is_named(program: Path, tmp_path: Path) -> None:
     with open_store(str(tmp_path / "s.db")) as store:
         for number in (1, 2):

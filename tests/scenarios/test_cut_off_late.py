@@ -17,9 +17,11 @@ CELLS = ("--workloads", "*read-*", "--rounds", "3", "--runtime", "150ms", "--ram
 
 
 @pytest.mark.first
-@pytest.mark.parametrize(("sig", "code"), rest_in_ci([(signal.SIGKILL, -9), (signal.SIGINT, 130)], every_day=1))
+@pytest.mark.ci
+@pytest.mark.parametrize(("sig", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
 def test_the_verdict_outlives_its_experiment(strata, own_state: Path, sig: signal.Signals, code: int) -> None:
-    """A busy machine may be told nothing of, and then there is no experiment to end: it is asked again."""
+    """A busy machine may be told nothing of, or in its noise a queue predicts what the cap does in every variant (about
+    one run in ten): then there is no experiment to end, and it is asked again."""
     store = own_state / "strata" / "strata.db"
     for _ in range(ATTEMPTS):
         process = started("diagnose", "--demo", "capped-target", *CELLS)
@@ -33,7 +35,7 @@ def test_the_verdict_outlives_its_experiment(strata, own_state: Path, sig: signa
             process.wait()
         if begun:
             break
-        assert process.returncode == 4, said
+        assert process.returncode in (0, 4), said
     assert process.returncode == code, said
     assert "Traceback" not in said
     done = strata("report", "--json")
@@ -45,9 +47,13 @@ def test_the_verdict_outlives_its_experiment(strata, own_state: Path, sig: signa
         assert "demo.dat" in cleaned.stdout + cleaned.stderr
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("command", "length"),
-    [("diagnose", ("--rounds", "20", "--runtime", "100ms", "--ramp-time", "0")), ("measure", ("--budget", "20m"))],
+    rest_in_ci(
+        [("diagnose", ("--rounds", "20", "--runtime", "100ms", "--ramp-time", "0")), ("measure", ("--budget", "20m"))],
+        every_day=1,
+    ),
 )
 def test_a_layer_that_is_gone_at_the_resume_is_named(
     strata, disk: Path, own_state: Path, command: str, length: tuple[str, ...]

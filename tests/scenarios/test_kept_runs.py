@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from invoked import strata
+from tiers import rest_in_ci
 
 SHORT = ("--runtime", "60ms", "--ramp-time", "0", "--progress", "none")
 WAYS = {
@@ -33,7 +34,7 @@ def listed(*words: object) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", rest_in_ci(WAYS, every_day=2))
 def test_outputs_are_written_and_the_run_is_kept(disk: Path, tmp_path: Path, way: str) -> None:
     page, text, store = (tmp_path / name for name in ("r.html", "r.md", "s.db"))
     words = [word.format(disk=disk) for word in WAYS[way]]
@@ -101,7 +102,7 @@ def test_runs_are_deleted_but_not_what_a_baseline_stands_on() -> None:
     assert strata("runs", "--limit", "5", "delete", third, "--yes").returncode == 2
 
 
-@pytest.mark.parametrize(("answer", "left"), [("n", 1), ("y", 0)])
+@pytest.mark.parametrize(("answer", "left"), rest_in_ci([("n", 1), ("y", 0)], every_day=1))
 def test_on_a_terminal_it_asks(answer: str, left: int) -> None:
     assert strata("measure", "null:", *SHORT).returncode == 0
     (run,) = listed()

@@ -37,6 +37,7 @@ def serve(image: Path, socket: Path) -> subprocess.Popen[bytes]:
     return server
 
 
+@pytest.mark.ci
 @pytest.mark.peer
 def test_a_foreign_server_of_our_file_is_a_layer(strata, disk: Path, tmp_path: Path) -> None:
     data, socket, stack = disk / "strata.dat", tmp_path / "s", tmp_path / "stack.toml"

@@ -53,6 +53,7 @@ def test_terminal_report_fits_80_columns(strata, disk: Path, monkeypatch: pytest
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+@pytest.mark.ci
 def test_kill_9_in_mid_run_and_resume(strata, disk: Path, own_state: Path) -> None:
     words = [sys.executable, "-m", "strata", "diagnose", str(disk), "--share", *SHORT, *FEW, "--progress", "plain"]
     victim = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
@@ -116,6 +117,7 @@ def test_a_signal_stops_cleanly_and_keeps_what_was_measured(
     assert _children_of(running.pid) == []
 
 
+@pytest.mark.ci
 def test_a_closed_pipe_is_no_traceback(disk: Path) -> None:
     words = shlex.join([sys.executable, "-m", "strata", "diagnose", str(disk), *SHORT, *FEW, "--json"])
     words += " --progress none | head -c 1"

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.ci
 def test_the_picture_and_the_lists_are_made_from_the_code() -> None:
     done = subprocess.run([sys.executable, ROOT / "scripts" / "architecture.py", "--check"], check=False)
     assert done.returncode == 0, "python scripts/architecture.py"

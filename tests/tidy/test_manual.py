@@ -55,6 +55,7 @@ def test_a_page_leads_only_to_pages_that_are_there(share: Path) -> None:
         assert others and {other.removesuffix("(1)") for other in others} <= set(pages) - {name}, name
 
 
+@pytest.mark.ci
 def test_man_shows_every_page_without_a_warning(share: Path) -> None:
     if shutil.which("man") is None or shutil.which("groff") is None:
         absent("man or groff is not installed")

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tiers import rest_in_ci
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,16 +27,19 @@ def quick() -> ModuleType:
 
 @pytest.mark.parametrize(
     ("changed", "test"),
-    [
-        ("tests/unit/test_units.py", "test_units.py"),
-        ("src/strata/units.py", "test_units.py"),
-        ("src/strata/diagnose/causes/stalls.py", "diagnose/test_battery.py"),
-        ("src/strata/plan/profiles/vdi.toml", "plan/test_profiles.py"),
-        ("tests/unit/store/store_samples.py", "store/test_store_keeps.py"),
-        ("tests/unit/report/golden_file.py", "report/test_report_terminal.py"),
-        ("src/strata/app/compare.py", "test_api.py"),
-        ("lab/src/strata_lab/media.py", "test_lab_specification.py"),
-    ],
+    rest_in_ci(
+        [
+            ("tests/unit/test_units.py", "test_units.py"),
+            ("src/strata/units.py", "test_units.py"),
+            ("src/strata/diagnose/causes/stalls.py", "diagnose/test_battery.py"),
+            ("src/strata/plan/profiles/vdi.toml", "plan/test_profiles.py"),
+            ("tests/unit/store/store_samples.py", "store/test_store_keeps.py"),
+            ("tests/unit/report/golden_file.py", "report/test_report_terminal.py"),
+            ("src/strata/app/compare.py", "test_api.py"),
+            ("lab/src/strata_lab/media.py", "test_lab_specification.py"),
+        ],
+        every_day=1,
+    ),
 )
 def test_what_changed_leads_to_its_tests(quick: ModuleType, changed: str, test: str) -> None:
     assert f"tests/unit/{test}" in quick.chosen([changed])

@@ -100,6 +100,7 @@ def released(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
 
 
+@pytest.mark.ci
 def test_a_release_is_a_commit_and_a_tag_and_reaches_nobody(throw_away: Path) -> None:
     before = said(throw_away, "rev-parse", "HEAD")
     fragments = {path.name for path in (throw_away / "changelog.d").glob("20*.md")}

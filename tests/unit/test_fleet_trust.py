@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 from invoked import strata
+from tiers import rest_in_ci
 
 from strata.errors import RunFailed, SafetyRefusal, UsageError
 from strata.fleet import doors, identity, revocation, trust
@@ -135,20 +136,23 @@ def one_of_the_authority_before(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("harm", "word"),
-    [
-        (wrong_ca, "it is of another authority"),
-        (wrong_key, "is not the key of node.pem"),
-        (wrong_mode, "open to other users (0604)"),
-        (no_key, "node-key.pem: no such file"),
-        (no_pem, "is no PEM file of its kind"),
-        (a_link, "is a symbolic link"),
-        (a_big_one, "larger than the limit of 64 KiB"),
-        (no_list, "crl.pem: no such file"),
-        (a_list_of_another_authority, "crl.pem: it is not signed by ca.pem"),
-        (a_list_with_a_certificate_beside, "crl.pem: it contains more than the revocation list"),
-        (revoked, "node.pem was revoked on"),
-        (one_of_the_authority_before, "not the authority's of this folder"),
-    ],
+    rest_in_ci(
+        [
+            (wrong_ca, "it is of another authority"),
+            (wrong_key, "is not the key of node.pem"),
+            (wrong_mode, "open to other users (0604)"),
+            (no_key, "node-key.pem: no such file"),
+            (no_pem, "is no PEM file of its kind"),
+            (a_link, "is a symbolic link"),
+            (a_big_one, "larger than the limit of 64 KiB"),
+            (no_list, "crl.pem: no such file"),
+            (a_list_of_another_authority, "crl.pem: it is not signed by ca.pem"),
+            (a_list_with_a_certificate_beside, "crl.pem: it contains more than the revocation list"),
+            (revoked, "node.pem was revoked on"),
+            (one_of_the_authority_before, "not the authority's of this folder"),
+        ],
+        every_day=6,
+    ),
 )
 def test_what_is_wrong_is_said_and_is_not_used(tmp_path: Path, harm, word: str) -> None:
     folder = made(tmp_path / "t", "n1")

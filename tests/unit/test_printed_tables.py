@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from invoked import said
+from tiers import rest_in_ci
 
 from strata.errors import Exit
 
@@ -35,7 +36,7 @@ MADE_OF_IT = {
 }
 
 
-@pytest.mark.parametrize("name", MADE_OF_IT)
+@pytest.mark.parametrize("name", rest_in_ci(MADE_OF_IT, every_day=6))
 def test_a_printed_table_is_read_as_it_stands_or_refused_in_words(name: str) -> None:
     code, rows = MADE_OF_IT[name]
     path = TABLES / f"{name}.csv"
@@ -78,13 +79,16 @@ COSTS, NOTHING = ("inconclusive", "above"), ("medium", "below")
 
 @pytest.mark.parametrize(
     ("below", "above", "said_of_it"),
-    [
-        (DISK, "C1_csv_direct_coord", NOTHING),
-        (DISK, SHARE, COSTS),
-        (DISK, "C2_fsredir_coord", COSTS),
-        (DISK, "C4_blockredir_noncoord", COSTS),
-        (SHARE, "C3_fsredir_noncoord", NOTHING),
-    ],
+    rest_in_ci(
+        [
+            (DISK, "C1_csv_direct_coord", NOTHING),
+            (DISK, SHARE, COSTS),
+            (DISK, "C2_fsredir_coord", COSTS),
+            (DISK, "C4_blockredir_noncoord", COSTS),
+            (SHARE, "C3_fsredir_noncoord", NOTHING),
+        ],
+        every_day=2,
+    ),
 )
 def test_the_ladder_is_diagnosed_without_a_figure_typed_again(
     tmp_path: Path, below: str, above: str, said_of_it: tuple[str, str]

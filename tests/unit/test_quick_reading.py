@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from store import store_samples as sample
+from tiers import rest_in_ci
 
 from strata.app import names
 from strata.app.kept import load_report
@@ -33,7 +34,7 @@ def loaded(words: list[str], store: Path) -> set[str]:
     return set(json.loads(done.stdout.rpartition("loaded:")[2]))
 
 
-@pytest.mark.parametrize("words", [["runs"], ["baseline", "list"]], ids=" ".join)
+@pytest.mark.parametrize("words", rest_in_ci([["runs"], ["baseline", "list"]], every_day=1), ids=" ".join)
 def test_a_list_loads_neither_the_engine_nor_the_numerical_libraries(words: list[str], tmp_path: Path) -> None:
     assert loaded(words, tmp_path / "s.db") & HEAVY == set()
 
@@ -45,6 +46,7 @@ def test_what_is_refused_before_it_is_measured_loads_no_numerical_library() -> N
     assert set(json.loads(done.stdout)) & {"numpy", "scipy", "sqlalchemy", "rich.console"} == set()
 
 
+@pytest.mark.ci
 def test_one_cell_is_measured_and_stored_without_the_library_of_distributions(tmp_path: Path) -> None:
     words = ["measure", "null:1m", "--runtime", "50ms", "--ramp-time", "0", "--progress", "none"]
     # Nor what only layers need: it would come before the first I/O.

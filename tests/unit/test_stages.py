@@ -154,6 +154,7 @@ def test_what_is_no_measurement_of_the_layer_is_said(tmp_path: Path, disk: str, 
     assert why in e.value.render()
 
 
+@pytest.mark.ci
 def test_stages_are_led_through_measured_and_remembered(tmp_path: Path) -> None:
     path = tmp_path / "stack.toml"
     path.write_text(

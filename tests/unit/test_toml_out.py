@@ -19,6 +19,7 @@ KEYS = st.from_regex(r"[A-Za-z0-9_]{1,9}", fullmatch=True)
 VALUES = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4))
 
 
+@pytest.mark.ci
 @given(st.dictionaries(KEYS, VALUES))
 def test_every_value_reads_back_equal(table: dict[str, object]) -> None:
     assert tomllib.loads(toml.lines(table)) == table

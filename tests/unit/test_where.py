@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from invoked import said
+from tiers import rest_in_ci
 
 from strata.app.trace import trace
 from strata.app.where import existing, file_or_directory
@@ -15,7 +16,7 @@ from strata.errors import UsageError
 ADDRESS = "nbd://127.0.0.1:9/export"
 
 
-@pytest.mark.parametrize("command", ["survey", "diagnose", "plan", "watch", "trace"])
+@pytest.mark.parametrize("command", rest_in_ci(["survey", "diagnose", "plan", "watch", "trace"], every_day=2))
 @pytest.mark.parametrize("address", [ADDRESS, "nbd+unix:///export?socket=/run/s", "nfs://127.0.0.1//a/b", "null:"])
 def test_an_address_where_a_path_is_asked_for_is_told_as_it_was_written(command: str, address: str) -> None:
     code, text = said(command, address)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from tiers import rest_in_ci
 
 from strata.errors import Exit
 from strata.host import shipped
@@ -17,6 +18,7 @@ def without(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", WITHOUT + code], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.ci
 def test_every_module_and_every_demo_is_there() -> None:
     done = without("""
 import pkgutil, importlib, strata
@@ -31,7 +33,9 @@ print(*(scenario(name).name for name in shipped.demos()))
     assert (done.stdout.split(), done.stderr) == (list(shipped.demos()), "")
 
 
-@pytest.mark.parametrize("words", ["lab", "lab list", "lab up -h", "lab up share --set protocol=smb"])
+@pytest.mark.parametrize(
+    "words", rest_in_ci(["lab", "lab list", "lab up -h", "lab up share --set protocol=smb"], every_day=2)
+)
 def test_its_command_says_what_to_install(words: str) -> None:
     done = without(f"sys.argv = ['strata', *{words.split()}]; from strata.cli import main; main()")
     assert (done.returncode, done.stdout) == (Exit.FAILED, "")

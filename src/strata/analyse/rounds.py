@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from strata.analyse import counters
 from strata.model import histogram
+from strata.model.counters import Readings
 from strata.model.groups import grouped
 from strata.model.percentiles import PERCENTILES, supported
 from strata.model.plan import Plan, StepKind
@@ -46,6 +49,11 @@ class CellRounds:
     def ios(self) -> int:
         """I/Os measured over all rounds."""
         return sum(v.ios for v in self.values)
+
+    @cached_property
+    def told(self) -> tuple[Readings, ...]:
+        """The counters of each measurement; kept, for who asks several times."""
+        return tuple(map(counters.readings, self.results))
 
     def by_round(self, metric: str) -> dict[int, float]:
         """``iops``, ``mean_ns`` or a percentile, by round; rounds without it are left out."""

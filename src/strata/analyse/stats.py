@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,47 +52,50 @@ def centre(values: Sequence[float], pooled_sd: float | None = None) -> tuple[flo
 
     ``pooled_sd`` is the standard deviation that comparable sets of values showed.
     """
-    x = np.asarray(values, dtype=float)
-    n = x.size
+    # Without arrays: of a handful of rounds, each of their operations takes as long as all of this.
+    x = [float(v) for v in values]
+    n = len(x)
     if n == 1:
-        return float(x[0]), None
-    median = float(np.median(x))
-    spread = 1.4826 * float(np.median(np.abs(x - median)))
+        return x[0], None
+    middle = median(x)
+    spread = 1.4826 * median([abs(v - middle) for v in x])
     own = x
     if pooled_sd is not None:
-        own = _without_gross(x, median, max(spread, pooled_sd))
-        scale = max(float(np.std(own, ddof=1)), pooled_sd)
+        own = _without_gross(x, middle, max(spread, pooled_sd))
+        scale = max(_deviation(own), pooled_sd)
     else:
-        scale = float(np.std(x, ddof=1)) if n < 5 else spread or float(np.std(x, ddof=1))
+        scale = _deviation(x) if n < 5 else spread or _deviation(x)
     if scale <= 0:
-        return float(np.mean(x)), 0.0
-    at, reach = median, HUBER_K * scale
+        return sum(x) / n, 0.0
+    at, reach = middle, HUBER_K * scale
     for _ in range(50):
-        weight = reach / np.maximum(np.abs(x - at), reach)
-        moved = float(np.sum(weight * x) / np.sum(weight))
+        weights = [reach / max(abs(v - at), reach) for v in x]
+        moved = sum(w * v for w, v in zip(weights, x, strict=True)) / sum(weights)
         if abs(moved - at) < 1e-12 * scale:
             break
         at = moved
-    residual = x - at
-    inside = max(0.5, float(np.mean(np.abs(residual) <= reach)))
-    clipped = np.clip(residual, -reach, reach)
-    variance = float(np.sum(clipped**2)) / (n - 1)
+    residuals = [v - at for v in x]
+    inside = max(0.5, sum(abs(r) <= reach for r in residuals) / n)
+    clipped = [max(-reach, min(r, reach)) for r in residuals]
+    variance = sum(r * r for r in clipped) / (n - 1)
     df = n - 1.0
     if pooled_sd is None:
         return at, t_quantile(df) * math.sqrt(variance / n) / inside
     moderated = (PRIOR_DF * pooled_sd**2 + df * variance) / (PRIOR_DF + df)
     half = t_quantile(PRIOR_DF + df) * math.sqrt(moderated / n) / inside
-    alone = (
-        t_quantile(own.size - 1.0, OWN_LEVEL if own.size < ENOUGH else LEVEL)
-        * float(np.std(own, ddof=1))
-        / math.sqrt(own.size)
-    )
+    level = OWN_LEVEL if len(own) < ENOUGH else LEVEL
+    alone = t_quantile(len(own) - 1.0, level) * _deviation(own) / math.sqrt(len(own))
     return at, max(half, alone)
 
 
-def _without_gross(x: Floats, median: float, typical: float) -> Floats:
-    near = x[np.abs(x - median) <= GROSS * typical]
-    return near if 3 * (x.size - near.size) < x.size else x
+def _deviation(x: Sequence[float]) -> float:
+    mean = sum(x) / len(x)
+    return math.sqrt(sum((v - mean) * (v - mean) for v in x) / (len(x) - 1))
+
+
+def _without_gross(x: list[float], middle: float, typical: float) -> list[float]:
+    near = [v for v in x if abs(v - middle) <= GROSS * typical]
+    return near if 3 * (len(x) - len(near)) < len(x) else x
 
 
 def estimate(values: Sequence[float], unit: str, pooled_sd: float | None = None) -> Estimate:

@@ -50,6 +50,7 @@ def summarise(
     # A flush occupies a slot like an I/O.
     busy_ns = sum(d.service_sum_ns for r in cell.results if r.result for d in r.result.directions)
     flushes = [r.result.sync for r in cell.results if r.result and r.result.sync]
+    # Not kept with the rounds, as `CellRounds.told` is: of a large matrix that would be tens of MiB.
     per_round = [counters.readings(r) for r in cell.results]
     mean = counters.mean_of(per_round)
     cpu = [p for p in map(processors_of, per_round) if p is not None]

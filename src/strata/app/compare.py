@@ -45,15 +45,16 @@ def compare_runs(
 
 
 def compare_each(
-    a: str, b: Sequence[str], store_url: str | None, *, anyway: bool = False, whole: bool = True
-) -> list[ComparedRuns]:
-    """Each of the others against A, which is read once. Not ``whole``: rates and verdicts without where the latency
-    moved. Raises as `compare_runs`."""
+    a: str, b: Sequence[str], store_url: str | None, *, whole_most: int, anyway: bool = False
+) -> tuple[list[ComparedRuns], bool]:
+    """Each of the others against A, which is read once, and whether they are whole: with more cells than ``whole_most``
+    in all, rates and verdicts without where the latency moved. Raises as `compare_runs`."""
     from strata.store import open_store
 
     with open_store(store_url) as store:
         reference = _Reference(store, a, MARGIN, None)
-        return [reference.against(store.load_brief(name), anyway=anyway, whole=whole) for name in b]
+        whole = reference.cells * len(b) <= whole_most
+        return [reference.against(store.load_brief(name), anyway=anyway, whole=whole) for name in b], whole
 
 
 class _Reference:
@@ -68,6 +69,11 @@ class _Reference:
         # What is compared is in both; a key names one label.
         self._labels = {c.workload.key: c.workload.label for c in self._run.plan.cells}
         self._rates = Rates(store)
+
+    @property
+    def cells(self) -> int:
+        """How many it has."""
+        return len(self._cells)
 
     def against(self, after: RunBrief | None, *, anyway: bool, whole: bool = True) -> ComparedRuns:
         from strata.analyse.stats import LEVEL

@@ -30,7 +30,7 @@ def compare_hosts(runs: Sequence[str], store_url: str | None) -> FleetCompared:
     """
     with opened(store_url) as store:
         first, *others = runs
-        return _compared(store, store.load_run(first), [store.load_brief(run) for run in others], ())
+        return _compared(store, store.load_run(first), store.load_briefs(others), ())
 
 
 def measure_hosts(address: str, words: RunWords, only: Sequence[str], store_url: str | None, say: Say) -> FleetCompared:

@@ -57,7 +57,7 @@ class RunSoFar:
         self._last: LivePoint | None = None
         self._cell = 0
         self._of: Cell | None = None
-        self._rates: tuple[deque[tuple[int, LiveRate]], ...] = (deque(maxlen=RATES_MOST), deque(maxlen=RATES_MOST))
+        self._rates: tuple[deque[tuple[LivePoint, int]], ...] = (deque(maxlen=RATES_MOST), deque(maxlen=RATES_MOST))
         self._finished: dict[Place, _Rounds] = {}
         self._cells: tuple[LiveCell, ...] | None = ()
         self._failed: dict[str, None] = {}
@@ -82,11 +82,7 @@ class RunSoFar:
         if p.finished and p.phase is not Phase.CONFIRM:
             self._finished.setdefault((p.layer, p.label), _Rounds()).add(p.iops)
             self._cells = None
-        rate = LiveRate(
-            second=self._second(point), layer=p.layer, cell=self._cell, iops=p.iops,
-            bytes_per_second=p.bytes_per_second, p50_ns=p.p50_ns, p99_ns=p.p99_ns,
-        )  # fmt: skip
-        self._rates[p.p50_ns is None].append((point.number, rate))
+        self._rates[p.p50_ns is None].append((point, self._cell))
 
     def run(self) -> LiveRun:
         """What stands now."""
@@ -124,7 +120,16 @@ class RunSoFar:
         thinned by itself, so that neither is gone."""
         step = -(-sum(map(len, self._rates)) // SHOWN_RATES) or 1
         kept = (one for kind in self._rates for one in islice(kind, (len(kind) - 1) % step if kind else 0, None, step))
-        return tuple(rate for _, rate in sorted(kept, key=lambda one: one[0]))
+        return tuple(self._rate(*one) for one in sorted(kept, key=lambda one: one[0].number))
+
+    def _rate(self, point: LivePoint, cell: int) -> LiveRate:
+        """Only of what is shown: most points are not."""
+        p = point.progress
+        assert p.layer is not None and p.iops is not None
+        return LiveRate(
+            second=self._second(point), layer=p.layer, cell=cell, iops=p.iops, bytes_per_second=p.bytes_per_second,
+            p50_ns=p.p50_ns, p99_ns=p.p99_ns,
+        )  # fmt: skip
 
 
 def _estimate(values: Sequence[float], spread: float | None) -> Estimate:

@@ -41,6 +41,8 @@ RAMP_S, SHORTEST_S, LONGEST_S = 0.15, 0.2, 3.0
 OVERHEAD_S = 0.15
 """A point's time beside ramp and measurement: open, sample, commit. No measurement: an allowance."""
 ROUNDS_OF_BUDGET = 0.7
+INTERVAL_S, LEAST_INTERVALS = 0.1, 4
+"""Clients of several nodes begin milliseconds apart: of two intervals of each, none may lie in their common time."""
 
 
 def ask_of(
@@ -252,7 +254,8 @@ def scale_plan(
     return Plan(
         id=run_id, stack=stack, cells=tuple(cells),
         steps=tuple(Step(order=i, round=0, cell=c.key) for i, c in enumerate(live)),
-        rounds=1, seed=options.seed, ramp_s=RAMP_S, runtime_s=runtime_s, interval_s=min(0.1, runtime_s),
+        rounds=1, seed=options.seed, ramp_s=RAMP_S, runtime_s=runtime_s,
+        interval_s=min(INTERVAL_S, runtime_s / LEAST_INTERVALS),
         file_size=size, seconds=ask.budget_s,
         bytes_written=most_written(tuple(c.workload for c in live), len(stack.layers), ask.budget_s, size),
         assumed_write_bps=0, placement=options.placement, scale=ask,

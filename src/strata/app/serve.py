@@ -112,26 +112,19 @@ def load() -> None:
     """Loads what the first of each page would wait for: libraries of numbers and of the store, and how the values that
     are kept are read."""
     from strata.analyse import changes, fair, gate, peers, two
+    from strata.analyse.scaling import result
     from strata.analyse.stats import t_quantile
     from strata.app import watch_every
     from strata.formats import diskspd, fio
-    from strata.model.analysis import Analysis
-    from strata.model.compared import ComparedRuns
-    from strata.model.finding import Diagnosis
-    from strata.model.live import LiveHead, LivePoint, LiveRun
-    from strata.model.matrix import MatrixResult
-    from strata.model.result import CellResult
-    from strata.model.run import Report, Run
-    from strata.model.scale import ScaleResult
-    from strata.report.json_ import Document
+    from strata.model import live, matrix, scale
+    from strata.model.base import build_all
+    from strata.report import json_
     from strata.store import open_store
 
-    del changes, diskspd, fair, fio, gate, open_store, peers, two, watch_every
+    del changes, diskspd, fair, fio, gate, json_, live, matrix, open_store, peers, result, scale, two, watch_every
     # The first quantile loads scipy's functions.
     t_quantile(0.975, 1)
-    for kept in (Run, Analysis, Diagnosis, CellResult, Report, Document, ComparedRuns, MatrixResult, ScaleResult,
-                 LiveHead, LivePoint, LiveRun):  # fmt: skip
-        kept.model_rebuild()
+    build_all()
 
 
 def _parsed(listen: str) -> tuple[str, int]:

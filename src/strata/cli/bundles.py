@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -350,8 +350,6 @@ def options(placed: Placed, timed: Timed, layered: Layered, unsaid: Options | No
 
     Raises `UsageError` for words that are no size or time, or too much.
     """
-    from pydantic import ValidationError
-
     from strata.app.options import Options
     from strata.model.placement import parse_placement
 
@@ -376,8 +374,17 @@ def options(placed: Placed, timed: Timed, layered: Layered, unsaid: Options | No
         "placement": parse_placement(placed.cpus, placed.numa_node) if pinned else None,
     }
     said = {name: value for name, value in said.items() if value is not None}
+    return within_bounds(dict(unsaid or Options()) | said | more)
+
+
+def within_bounds(said: Mapping[str, Any]) -> Options:
+    """Raises `UsageError` that names each value out of its bounds."""
+    from pydantic import ValidationError
+
+    from strata.app.options import Options
+
     try:
-        return Options(**dict(unsaid or Options()) | said | more)
+        return Options(**said)
     except ValidationError as e:
         problems = tuple(f"{_option_of(str(p['loc'][0]))}: {_limit(p)}" for p in e.errors())
         raise UsageError(

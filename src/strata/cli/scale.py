@@ -11,7 +11,7 @@ import typer
 
 from strata.cli import common, completion, lab_door, tables
 from strata.cli.bundle import Bundle
-from strata.cli.bundles import Filed, Kept, Output, Pages, WorkloadWords
+from strata.cli.bundles import Filed, Kept, Output, Pages, WorkloadWords, within_bounds
 from strata.errors import Exit, UsageError
 from strata.model.axis import Axis, Made
 from strata.model.workload_options import one_of
@@ -296,15 +296,21 @@ def _engine(nodes: str | None, name: str) -> Iterator[Engine | None]:
 
 
 def _options(placed: Filed, kept: Kept, output: Output, nodes: str | None) -> Options:
-    from strata.app.options import Options
     from strata.model.placement import parse_placement
 
     pinned = placed.cpus or placed.numa_node
-    return Options(
-        size=common.size(placed.size), keep=placed.keep, seed=placed.seed, engine=placed.engine, store=output.store,
-        label=kept.label, placement=parse_placement(placed.cpus, placed.numa_node) if pinned else None,
-        nodes=nodes,
-    )  # fmt: skip
+    return within_bounds(
+        {
+            "size": common.size(placed.size),
+            "keep": placed.keep,
+            "seed": placed.seed,
+            "engine": placed.engine,
+            "store": output.store,
+            "label": kept.label,
+            "placement": parse_placement(placed.cpus, placed.numa_node) if pinned else None,
+            "nodes": nodes,
+        }
+    )
 
 
 def _resume(run_id: str | None, made: PointsMade, output: Output, destructive: str | None) -> int:

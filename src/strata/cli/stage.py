@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from strata.cli import common, tables
-from strata.cli.bundles import Kept
+from strata.cli.bundles import Kept, within_bounds
 from strata.errors import Exit
 
 
@@ -36,17 +36,22 @@ def stage(
     Shows which layers have a measurement and what to do by hand next; strata diagnose then names the slow layer.
     """
     from strata.app import stage as use_case
-    from strata.app.options import Options
     from strata.report.stages_text import stages_text
 
     tables.STAGE.check(context, tables.MEASURED if measure else tables.STATE)
     if not measure:
         found = use_case.state_of(stack, store)
     else:
-        chosen = Options(
-            size=common.size(size), rounds=rounds, runtime_s=common.seconds(runtime) or 1.0, ramp_s=0.25,
-            label=kept.label, store=store,
-        )  # fmt: skip
+        chosen = within_bounds(
+            {
+                "size": common.size(size),
+                "rounds": rounds,
+                "runtime_s": common.seconds(runtime) or 1.0,
+                "ramp_s": 0.25,
+                "label": kept.label,
+                "store": store,
+            }
+        )
         with common.display(progress) as emit:
             found = use_case.measure_stage(stack, layer, chosen, emit)
     common.show(found, stages_text, json)

@@ -33,6 +33,7 @@ class FirstCard:
     """Bytes on it for each byte of the layer, median."""
     rate: float
     waiting: float
+    """Bytes in front of it, of the direction in which more wait."""
 
     @property
     def full(self) -> bool:
@@ -59,8 +60,14 @@ def card_of(points: Sequence[Point]) -> FirstCard | None:
         idle=idle,
         per_byte=float(np.median([w.most / (p.upper.bytes_per_second.value or 1.0) for p, w in same])),
         rate=wire.most,
-        waiting=float(np.median([w.waiting or 0.0 for _, w in same])),
+        waiting=max(_median_waiting(same, writes) for writes in (False, True)),
     )
+
+
+def _median_waiting(same: Sequence[tuple[Point, Interface]], writes: bool) -> float:
+    """Bytes, of the workloads that write or of those that do not: packets wait before the card that sends them, so
+    those of the other direction wait at the other end."""
+    return float(np.median([w.waiting or 0.0 for p, w in same if p.workload.rw.writes == writes] or [0.0]))
 
 
 def alone(view: View, keys: Collection[str]) -> FirstCard | None:

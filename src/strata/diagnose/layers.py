@@ -13,9 +13,10 @@ from strata.diagnose.behind import behind
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import generator, unexplained
 from strata.diagnose.explained import contradiction, cover, rows_of
+from strata.diagnose.models import Fit, LimitKind
 from strata.diagnose.opinion import CEILING, Opinion, Weight, confidence, ruled_out, separation
 from strata.diagnose.own_limits import owns
-from strata.diagnose.predict import predicted
+from strata.diagnose.predict import of_model, predicted
 from strata.diagnose.ready import waiting
 from strata.diagnose.registry import rule, rules
 from strata.diagnose.sides import CauseSide, on
@@ -32,6 +33,9 @@ CONFIRMED_PART = 0.8
 MOST_NOISE = 0.2
 """Between rounds: beyond it one layer's rates tell nothing of the layer where no shape explains them."""
 CEILING_CONFIRMED = 0.97
+NEAR = 3.84
+"""In chi-square units: 95 of 100 values of one more degree of freedom are less. A shape that is no worse by more is not
+told from the best one by the figures."""
 
 
 def least_lead(noise: float) -> float:
@@ -248,7 +252,8 @@ def _finding(pair: Pair, chosen: Opinion, opinions: Sequence[Opinion], before: S
     if chosen.model is not None and not chosen.rows:
         rows = rows_of(pair, chosen.model, mine)
         chosen = replace(chosen, rows=rows, strength=min(chosen.strength, cover(rows, mine, view.layer.name)))
-    named = _named(pair.case, view.layer.name, chosen, standing(opinions), missing, separation(view), out, before)
+    apart, near = separation(view), _nearly_as_well(pair, chosen)
+    named = _named(pair.case, view.layer.name, chosen, standing(opinions), missing, apart, out, before, near)
     finding = named.finding.model_copy(
         update={
             "effect": worst.comparison.iops,
@@ -297,10 +302,16 @@ def _named(
     apart: float,
     out: list[RuledOut],
     before: Sequence[Opinion] = (),
+    near: Sequence[Fit] = (),
 ) -> NamedFinding:
+    """``near``: shapes of other causes that the figures do not tell from the chosen one's."""
     known = experiments_of(layer, chosen.cause.value, case.tried)
-    # What a limit that is named already gives by itself shows no second one.
-    told_by_others = [t for t in known.telling if any(_gives(case, o, layer, t) for o in before)]
+    # What a limit that is named already gives by itself shows no second one; and what another shape gives too, that
+    # the figures fit nearly as well, does not show this one.
+    told_by_others = [
+        t for t in known.telling
+        if any(_gives(case, o, layer, t) for o in before) or any(_fits(case, f, layer, t) for f in near)
+    ]  # fmt: skip
     known = replace(known, telling=tuple(t for t in known.telling if t not in told_by_others))
     shape = chosen.model is not None and chosen.weight is Weight.SUGGESTED
     one_row = shape and len(chosen.cells) == 1
@@ -351,6 +362,21 @@ def _gives(case: Case, opinion: Opinion, layer: str, tried: Tried) -> bool:
     """Whether the outcome may be what this cause alone brings about."""
     mine = predicted(case, opinion, layer, tried.experiment)
     return mine is not None and holds(mine, measured(tried, mine.metric)) is not False
+
+
+def _nearly_as_well(pair: Pair, chosen: Opinion) -> tuple[Fit, ...]:
+    mine = chosen.model
+    if mine is None or chosen.lead >= NEAR:
+        return ()
+    times = {LimitKind.DELAY, LimitKind.SERIAL}
+    own = times if mine.shape in times else {mine.shape}
+    return tuple(f for f in pair.fits if f.shape not in own and f.total < mine.total + NEAR)
+
+
+def _fits(case: Case, fit: Fit, layer: str, tried: Tried) -> bool:
+    """Whether the outcome may be what a limit of this shape brings about."""
+    said = of_model(case, fit, layer, tried.experiment)
+    return said is not None and holds(said.beside(tried.reference), measured(tried, said.metric)) is not False
 
 
 def _unseen(case: Case, layer: str, keys: frozenset[str]) -> bool:

@@ -37,6 +37,8 @@ class Opinion:
 
     ``adds``: other causes may take from the same rows beside it; they are asked what is left behind it.
 
+    ``in_turns``: whoever serves waits for its turn, and then serves all that wait: at more depth up to as many more.
+
     Of what a layer shows by itself: ``layer`` is the one to be blamed and ``loss`` what it costs, as the mean −ln of
     what is left over the layer's workloads (0.7: half). Of a pair both are the pair's.
     """
@@ -58,6 +60,7 @@ class Opinion:
     model: Fit | None = None
     adds: bool = False
     alike: bool = False
+    in_turns: bool = False
     detail: str = ""
     cause: Cause = Cause.NONE
     """Of a rule's opinion it is the rule's own, put in where all are asked."""

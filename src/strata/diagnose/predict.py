@@ -43,7 +43,7 @@ def predicted(case: Case, opinion: Opinion, layer: str, experiment: Experiment) 
     own = rule(opinion.cause)
     found = own.predict(case, opinion, experiment) if own is not None and own.predict is not None else None
     at = _reference(case, layer, experiment)
-    if found is None and (shaped := _by_shape(case, opinion, layer, experiment)) is not None:
+    if found is None and (shaped := _by_shape(case, opinion.model, layer, experiment)) is not None:
         found, at = shaped
     if found is None:
         found = _by_fullness(case, opinion, layer, experiment)
@@ -51,7 +51,15 @@ def predicted(case: Case, opinion: Opinion, layer: str, experiment: Experiment) 
         return None
     low, high = widened(case, *found)
     who = {"cause": opinion.cause.value, "layer": layer}
-    return Prediction(metric=metric, low=low, high=high, unit=experiment.prediction.unit, at=at, **who)
+    idle = opinion.in_turns and _deeper(case, layer, experiment)
+    return Prediction(metric=metric, low=low, high=high, unit=experiment.prediction.unit, at=at, idle=idle, **who)
+
+
+def _deeper(case: Case, layer: str, experiment: Experiment) -> bool:
+    """Whether more is outstanding than in its reference: from no gain to all of it, what serves in turns allows
+    anything there, so to be right with it confirms nothing."""
+    cell = case.analysis.summary(experiment.reference_layer or layer, experiment.reference)
+    return cell is not None and experiment.workload.outstanding > cell.workload.outstanding
 
 
 def widened(case: Case, low: float, high: float) -> Range:
@@ -79,17 +87,29 @@ def _reference(case: Case, layer: str, experiment: Experiment) -> float | None:
     return None if cell is None or experiment.prediction.metric != Metric.IOPS else cell.iops.value
 
 
-def _by_shape(case: Case, opinion: Opinion, layer: str, experiment: Experiment) -> tuple[Range, float | None] | None:
+def of_model(case: Case, model: models.Fit, layer: str, experiment: Experiment) -> Prediction | None:
+    """What a limit of this shape predicts, whichever cause may bring it about."""
+    shaped = _by_shape(case, model, layer, experiment)
+    if shaped is None:
+        return None
+    (low, high), at = shaped
+    low, high = widened(case, low, high)
+    return experiment.prediction.model_copy(update={"low": low, "high": high, "at": at})
+
+
+def _by_shape(
+    case: Case, model: models.Fit | None, layer: str, experiment: Experiment
+) -> tuple[Range, float | None] | None:
     """Only for another workload at the layer that is blamed: a shape knows of nothing else. Beside it what the same
     shape makes of the reference, where IOPS are asked for: the cell itself may have been off."""
-    if opinion.model is None or not _plain(layer, experiment):
+    if model is None or not _plain(layer, experiment):
         return None
     metric = experiment.prediction.metric
     for pair in case.pairs:
         point = next((p for p in pair.view.everything if p.key == experiment.reference), None)
         if pair.view.layer.name == layer and point is not None:
-            found = of_shape(pair, opinion.model, point, experiment.workload, metric)
-            before = of_shape(pair, opinion.model, point, point.workload, metric)
+            found = of_shape(pair, model, point, experiment.workload, metric)
+            before = of_shape(pair, model, point, point.workload, metric)
             if found is None or before is None or metric != Metric.IOPS:
                 return None if found is None else (found, None)
             return found, math.sqrt(before[0] * before[1])
@@ -103,7 +123,10 @@ def _plain(layer: str, experiment: Experiment) -> bool:
 
 
 def _by_fullness(case: Case, opinion: Opinion, layer: str, experiment: Experiment) -> Range | None:
-    """What is full gives as much at more depth, and at less at most in proportion less; by size as it counts."""
+    """What is full gives as much at more depth, and at less at most in proportion less; by size as it counts.
+
+    What serves all that wait in each of its turns may give in proportion more at more depth, too.
+    """
     station = case.station(layer)
     cell = None if station is None else station.cell(experiment.reference)
     # What is full in the cells that it explains claims nothing of others.
@@ -119,7 +142,7 @@ def _by_fullness(case: Case, opinion: Opinion, layer: str, experiment: Experimen
     if experiment.prediction.metric != Metric.IOPS or before.resized(after.bs / before.bs).pattern != after.pattern:
         return None
     deeper, larger = after.outstanding / before.outstanding, after.bs / before.bs
-    ends = [x, x * min(1.0, deeper)]
+    ends = [x, x * (deeper if opinion.in_turns else min(1.0, deeper))]
     if opinion.cause in on(CauseSide.BYTES):
         ends = [end / larger for end in ends]
     elif opinion.cause is not Cause.IOPS_CAP:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -40,6 +40,19 @@ class Pinned:
         return [self.addresses[key]]
 
 
+class NoScheduler(RunFailed):
+    """Something answers there that is no scheduler of Strata's: nobody need wait for it to become one."""
+
+
+async def answered(connecting: Awaitable[T]) -> T:
+    """What Dask's way of connecting gives; raises `TimeoutError` where whoever took the connection says nothing.
+
+    Dask bounds the time until the connection is there alone, and then waits for a greeting as long as that takes: of
+    any other server that waits for a question, and of a scheduler that hangs, for ever.
+    """
+    return await asyncio.wait_for(connecting, 2 * CONNECT_S)
+
+
 async def greet(door: Door, security: Any, role: str) -> str:
     """Connects once and leaves again: the host at our end of the connection.
 
@@ -51,7 +64,7 @@ async def greet(door: Door, security: Any, role: str) -> str:
 
     args = security.get_connection_args(role) if security is not None else {}
     try:
-        comm: Any = await connect(door.address, timeout=CONNECT_S, **args)  # type: ignore[no-untyped-call]
+        comm: Any = await answered(connect(door.address, timeout=CONNECT_S, **args))  # type: ignore[no-untyped-call]
         # With TLS 1.3 a server refuses our certificate only after it was greeted.
         await comm.write({"op": "identity", "n_workers": 0, "reply": True})
         found = await asyncio.wait_for(comm.read(), CONNECT_S)
@@ -62,7 +75,7 @@ async def greet(door: Door, security: Any, role: str) -> str:
     if not isinstance(found, dict) or found.get("type") != "NodeScheduler":
         # Dask's own would hand a call to a node several times, and wait for a lost one for ever.
         why = "it is no scheduler of Strata's"
-        raise RunFailed("cannot use", door.address, why, f"strata node serve --listen {door.address}")
+        raise NoScheduler("cannot use", door.address, why, f"strata node serve --listen {door.address}")
     if security is not None:
         security.told(found.get(IDENTITY_KEY))
     return doors.parsed(ours).host
@@ -75,7 +88,7 @@ async def why_not(door: Door, security: Any, **given: Any) -> dict[str, Any]:
 
     args = security.get_connection_args("worker") if security is not None else {}
     try:
-        comm: Any = await connect(door.address, timeout=CONNECT_S, **args)  # type: ignore[no-untyped-call]
+        comm: Any = await answered(connect(door.address, timeout=CONNECT_S, **args))  # type: ignore[no-untyped-call]
         await comm.write({"op": WHY_NOT_OP, **given, "reply": True, "close": True})
         told = await asyncio.wait_for(comm.read(), CONNECT_S)
         await comm.close()

@@ -165,8 +165,8 @@ class Cluster:
         how: dict[str, Any] = {"timeout": CONNECT_S, "heartbeat_interval": "2s", "set_as_default": False}
         try:
             kind: Any = Client
-            self._client = await kind(
-                door.address, asynchronous=True, security=security, direct_to_workers=False, name="strata", **how
+            self._client = await calling.answered(
+                kind(door.address, asynchronous=True, security=security, direct_to_workers=False, name="strata", **how)
             )
         except (OSError, TimeoutError) as e:
             raise calling.unreachable(door, e) from e

@@ -121,6 +121,8 @@ async def _greeted(door: Door, security: Any, wait_s: float) -> str:
     while True:
         try:
             return await calling.greet(door, security, "worker")
+        except calling.NoScheduler:
+            raise
         except RunFailed:
             if time.monotonic() >= until:
                 raise

@@ -7,6 +7,7 @@ is named by a *key*: a kind and what it is of, as ``time.p99``, ``iops.read`` or
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from pydantic import Field
@@ -96,6 +97,7 @@ _TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h
 _CLOCKS = {"Hz": 1.0, "MHz": 1e6, "GHz": 1e9}
 
 
+@lru_cache(maxsize=1000)
 def readings(dimension: Dimension, unit: str) -> tuple[tuple[str, float], ...]:
     """What a printed unit may mean: (name, base units of one), the literal meaning first; empty for no such unit.
 

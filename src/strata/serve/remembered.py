@@ -24,7 +24,7 @@ HOSTS_MOST = 100
 COMPARED_MOST = 8
 """Runs beside each other: more columns than these nobody reads."""
 WHOLE_MOST = 100
-"""Cells of all these together whose distributions are compared too; of more the page of each pair tells it."""
+"""Cells of the first run times the others: of so many distributions are compared too, of more on each pair's page."""
 CELLS_MOST = 24
 """Histories of one page; of more the list is shown."""
 NEWEST = 300
@@ -81,18 +81,16 @@ class RememberedPages:
             return Shown(
                 lambda twin: compare.render(found, site("", ("JSON", twin))), partial(found.model_dump_json, indent=2)
             )
-        each = partial(comparing.compare_each, reference, others, self._store, anyway=anyway)
+        each = partial(comparing.compare_each, reference, others, self._store, whole_most=WHOLE_MOST, anyway=anyway)
 
         def html(twin: str) -> str:
-            found = each(whole=False)
-            if whole := sum(len(one.cells) for one in found) <= WHOLE_MOST:
-                found = each()
+            found, whole = each()
             made = own_page(
                 "several.html", "", found=found, rows=_rows(found), lines=compare_lines, anyway=anyway, whole=whole
             )
             return made(twin)
 
-        return Shown(html, lambda: render_part("comparisons", "comparisons", each()))
+        return Shown(html, lambda: render_part("comparisons", "comparisons", each()[0]))
 
     def fleet(self, runs: list[str]) -> Shown:
         """Runs of several hosts: who differs from the others, and in which layer. Raises as `compare_hosts`."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, insert, select, text
 from sqlalchemy.orm import Session
@@ -25,6 +25,7 @@ NUMBERS = (
     "mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "caching",
 )  # fmt: skip
 
+Named = TypeVar("Named", int, str)
 PARAMETERS_MOST = 10_000
 """Of one question: SQLite takes 32,766."""
 BINARY = "strata_binary"
@@ -197,15 +198,18 @@ def _times_query() -> Select[Any]:
     )
 
 
+def in_parts(these: Sequence[Named]) -> Iterator[Sequence[Named]]:
+    """All of these, as many at a time as one question may name."""
+    return (these[begin : begin + PARAMETERS_MOST] for begin in range(0, len(these), PARAMETERS_MOST))
+
+
 def _cells(connection: Connection, series: Collection[int]) -> dict[int, tuple[str, str]]:
     """Layer and workload key of each series: a fleet measures the same few in a hundred thousand rows."""
     of = SeriesRow.__table__.c
     found: dict[int, tuple[str, str]] = {}
     if not set(map(type, series)) <= {int}:
         raise ValueError("a series without a number")
-    numbers = sorted(series)
-    for begin in range(0, len(numbers), PARAMETERS_MOST):
-        some = numbers[begin : begin + PARAMETERS_MOST]
+    for some in in_parts(sorted(series)):
         rows = connection.execute(select(of.id, of.layer, of.workload_key).where(of.id.in_(some))).all()
         check_column("layer", [row[1] for row in rows])
         check_column("workload_key", [row[2] for row in rows])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Self, overload
+from typing import Self, TypeVar
 
 from sqlalchemy import Engine, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
@@ -21,7 +21,7 @@ from strata.model.run import Run, RunBrief, RunStatus
 from strata.model.step_figures import StepFigures, figures_of
 from strata.store.errors import named
 from strata.store.payload import from_json, pack, to_json, unpack
-from strata.store.recall import Recall, keep_figures, keep_head, keep_new
+from strata.store.recall import Recall, in_parts, keep_figures, keep_head, keep_new
 from strata.store.tables import CellRow, FiguresRow, MatrixRow, OutcomeRow, RunRow, SeriesRow
 
 WRITES = "strata_writes"
@@ -30,6 +30,7 @@ WRITES = "strata_writes"
 NAMED_AT_MOST = 10
 _NO_RUN = "no run has this id"
 
+OneRun = TypeVar("OneRun", bound=RunBrief)
 Complete = tuple[Run, Sequence[CellResult], tuple[Analysis, Diagnosis]]
 """A run with its results and its outcome."""
 
@@ -140,20 +141,32 @@ class Store(Recall):
 
     def load_run(self, id_or_prefix: str) -> Run:
         """The run of that id, or the only one whose id begins so. Raises `UsageError` for none and for several."""
-        return self._run(self._found(id_or_prefix))
+        return self._run(*self._found(id_or_prefix), Run)
 
     def load_brief(self, id_or_prefix: str) -> RunBrief:
         """The same without its cells and steps: a tenth of the time."""
-        return self._run(self._found(id_or_prefix), RunBrief)
+        return self._run(*self._found(id_or_prefix), RunBrief)
 
-    def _found(self, id_or_prefix: str) -> RunRow:
+    def load_briefs(self, ids_or_prefixes: Sequence[str]) -> tuple[RunBrief, ...]:
+        """The same of several at once, in their order."""
+        ids = [one.strip() for one in ids_or_prefixes]
+        found: dict[str, RunBrief] = {}
+        with named("cannot read the store", self.path), self._reading() as session:
+            for some in in_parts(ids):
+                rows = session.connection().execute(select(RunRow.id, RunRow.document).where(RunRow.id.in_(some)))
+                # One document after the other: those of a thousand hosts together are large.
+                found |= {row.id: self._run(row.id, row.document, RunBrief) for row in rows}
+        return tuple(found[i] if i in found else self.load_brief(i) for i in ids)
+
+    def _found(self, id_or_prefix: str) -> tuple[str, str]:
+        """Its id and its document."""
         asked = id_or_prefix.strip()
         with named(f"cannot read run {asked} from", self.path), self._reading() as session:
             row = session.get(RunRow, asked)
             if row is None:
                 row = session.get(RunRow, self._only(session, asked))
         assert row is not None
-        return row
+        return row.id, row.document
 
     def list_runs(self, limit: int, *status: RunStatus) -> tuple[Run, ...]:
         """The newest ``limit`` runs, the newest first; of those with one of these statuses, where any is given."""
@@ -162,7 +175,7 @@ class Store(Recall):
             newest = newest.where(RunRow.status.in_([s.value for s in status]))
         with named("cannot read the store", self.path), self._reading() as session:
             rows = session.scalars(newest).all()
-        return tuple(self._run(row) for row in rows)
+        return tuple(self._run(row.id, row.document, Run) for row in rows)
 
     def latest(self, *status: RunStatus) -> Run | None:
         """The newest run, of those with one of these statuses; None where there is none."""
@@ -270,22 +283,16 @@ class Store(Recall):
             row = session.get(RunRow, run_id)
             if row is None:
                 return 0, {}
-            run = self._run(row)
+            run = self._run(run_id, row.document, Run)
             places = {layer.name: identity_of(run, layer.name) for layer in run.plan.stack.layers}
             self._places[run_id] = run.created_unix_ns, places
         return self._places[run_id]
 
-    @overload
-    def _run(self, row: RunRow) -> Run: ...
-
-    @overload
-    def _run(self, row: RunRow, kind: type[RunBrief]) -> RunBrief: ...
-
-    def _run(self, row: RunRow, kind: type[Run] | type[RunBrief] = Run) -> Run | RunBrief:
-        run = from_json(kind, row.document, f"run {row.id}", str(self.path))
-        if run.id != row.id:
+    def _run(self, run_id: str, document: str, kind: type[OneRun]) -> OneRun:
+        run = from_json(kind, document, f"run {run_id}", str(self.path))
+        if run.id != run_id:
             raise StoreError(
-                f"cannot read run {row.id} from the store", str(self.path), f"its document is of run {run.id}"
+                f"cannot read run {run_id} from the store", str(self.path), f"its document is of run {run.id}"
             )
         return run
 

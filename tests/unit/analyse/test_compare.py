@@ -74,6 +74,7 @@ def test_pairing_by_round_takes_a_drift_of_30_percent_out() -> None:
         assert one.iops.half_width is not None and one.iops.half_width < 0.03
 
 
+@pytest.mark.ci
 def test_the_ratio_interval_covers_the_truth() -> None:
     inside = total = 0
     for seed in range(150):
@@ -84,6 +85,7 @@ def test_the_ratio_interval_covers_the_truth() -> None:
     assert 0.92 <= inside / total <= 0.985
 
 
+@pytest.mark.ci
 def test_equal_layers_are_blamed_in_no_seed_and_half_speed_is_seen_in_every_one() -> None:
     for seed in range(60):
         equal = analysis(1.0, sd=0.05, rounds=3, seed=seed)

@@ -35,6 +35,7 @@ def one_run(seconds: float = 60, iops: float = 5000) -> list[Span]:
     return [(BEGAN, BEGAN + round(seconds * S), iops)]
 
 
+@pytest.mark.ci
 @settings(max_examples=60, deadline=None)
 @given(st.floats(-5000, 5000), st.floats(20, 120), st.integers(0, 10**6), st.sampled_from([0.5, 1.0, 2.0]))
 def test_a_planted_skew_is_found_within_its_bound(ahead: float, seconds: float, seed: int, step: float) -> None:
@@ -45,6 +46,7 @@ def test_a_planted_skew_is_found_within_its_bound(ahead: float, seconds: float, 
     assert found.within_s <= 2 * step
 
 
+@pytest.mark.ci
 def test_the_bound_holds_nineteen_times_of_twenty() -> None:
     held = 0
     for seed in range(200):

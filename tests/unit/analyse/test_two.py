@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 
 import pytest
+from tiers import rest_in_ci
 
 from strata.analyse.shift import gaps_of
 from strata.analyse.stats import holm
@@ -123,17 +124,19 @@ def tables(cells: int, rounds: int, noisy: float, times: int, seed: int, calm=0.
     return wrong / times, held / times, found / times
 
 
+@pytest.mark.ci
 def test_a_cell_noisier_than_the_others_is_held_to_its_own_rounds() -> None:
     wrong, held, found = tables(8, 3, 0.06, 150, seed=8)
     assert wrong <= 0.06 and held >= 0.86 and found >= 0.92  # two standard errors: 0.036, 0.05 and 0.04
 
 
-@pytest.mark.parametrize(("cells", "rounds"), [(1, 2), (2, 2), (2, 3)])
+@pytest.mark.parametrize(("cells", "rounds"), rest_in_ci([(1, 2), (2, 2), (2, 3)], every_day=1))
 def test_few_cells_are_not_counted_twice(cells: int, rounds: int) -> None:
     wrong, held, _ = tables(cells, rounds, 0.05, 150, seed=9, calm=0.05)
     assert wrong <= 0.07 and held >= 0.91  # two standard errors: 0.036
 
 
+@pytest.mark.ci
 def test_a_cell_that_differs_between_runs_by_more_than_the_others_is_held_to_its_own_runs() -> None:
     wrong, held, found = tables(8, 3, 0.02, 100, seed=10, between=0.05, others=8)
     assert wrong <= 0.07 and held >= 0.85 and found >= 0.7  # eight runs say little of what runs differ by

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tiers import rest_in_ci
 
 from strata.analyse.compare import equivalence
 from strata.diagnose import diagnose
@@ -59,7 +60,7 @@ def by_chance(cell: CellSummary) -> float:
     return 0.0 if not cell.workload.rw.random and not cell.workload.rw.writes else HELD / 2
 
 
-@pytest.mark.parametrize("seed", [3, 4, 5])
+@pytest.mark.parametrize("seed", rest_in_ci([3, 4, 5], every_day=1))
 def test_a_slow_wire_beside_stalls_of_the_disk_is_named_with_them(seed: int) -> None:
     found = diagnose(SLOW_WIRE.stack, stalled(SLOW_WIRE, by_chance, seed))
     told = {(f.layer, f.cause) for f in found.findings}

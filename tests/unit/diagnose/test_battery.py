@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import pytest
 
+from strata.diagnose import predict
 from strata.diagnose.case import Case
 from strata.diagnose.expected import MOST
 from strata.diagnose.models import Fit, LimitDirection, LimitKind
@@ -14,6 +15,7 @@ from strata.diagnose.registry import trials
 from strata.diagnose.separation import apart, worth
 from strata.diagnose.sides import CauseSide, on
 from strata.diagnose.trying import after, experiments_of, story
+from strata.diagnose.variants import reshape
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.cause import Cause
 from strata.model.ends import Flow
@@ -108,6 +110,33 @@ def test_a_request_that_waits_its_own_time_gains_what_the_medium_took() -> None:
     mine = made.predictions[0]
     assert (mine.low, mine.idle) == (0.8, False) and mine.high == pytest.approx(2.5)
     assert falls(made, 8.0) == {"wire-latency"} and falls(made, 1.0) == {"slow-medium"}
+
+
+def test_who_waits_for_a_turn_may_serve_more_in_it_and_who_is_used_up_may_not() -> None:
+    """A server beside the work of others gets a CPU seldom, and then takes all requests that wait."""
+    case = Case(PLAIN, measured_of(PLAIN))
+    cell = case.analysis.summary("share", "randread-8KiB-qd1")
+    assert cell is not None
+    asked = Prediction(metric=Metric.IOPS, low=0.0, high=0.0, unit="IOPS")
+    deeper = reshape(cell.workload, depth=2)
+    made = Experiment(
+        layer="share", workload=deeper, reference=cell.workload.key, changes="twice the depth", prediction=asked,
+        otherwise="",
+    )  # fmt: skip
+    used_up, in_turns = (
+        predict.predicted(case, *standing(Cause.PROCESSORS, in_turns=t), "share", made) for t in (False, True)
+    )
+    assert used_up is not None and used_up.high < 2 * cell.iops.value
+    assert in_turns is not None
+    assert (in_turns.low, in_turns.high) == (used_up.low, pytest.approx(2 * used_up.high))
+    # No gain and all of it are within: it refutes nothing here, and so it confirms nothing.
+    assert in_turns.idle and not used_up.idle
+    rival = used_up.model_copy(
+        update={"cause": Cause.PER_REQUEST_COST.value, "low": 1.6 * cell.iops.value, "high": 9e9}
+    )
+    for mine, told in ((used_up, 1), (in_turns, 0)):
+        tried = after_it(made.model_copy(update={"prediction": mine, "predictions": (mine, rival)}), 1.0, case.analysis)
+        assert len(experiments_of("share", "processors", (tried,)).telling) == told
 
 
 @pytest.mark.parametrize("causes", [(Cause.WIRE_BANDWIDTH, Cause.WIRE_LATENCY), (Cause.MEDIUM, Cause.QUOTA)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tiers import rest_in_ci
 
 from strata.diagnose import choosing
 from strata.diagnose.case import Case
@@ -40,7 +41,7 @@ def standing(case: Case, first: Cause) -> tuple[Opinion, ...]:
     return tuple(sorted(found, key=lambda o: o.cause is not first))
 
 
-@pytest.mark.parametrize("favourite", SHAPES.values(), ids=str)
+@pytest.mark.parametrize("favourite", rest_in_ci(SHAPES.values(), every_day=1), ids=str)
 @pytest.mark.parametrize(
     ("name", "truth"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tiers import rest_in_ci
 
 from strata.diagnose import diagnose, few_at_once, propose
 from strata.diagnose.case import Case
@@ -41,7 +42,7 @@ def told(one: Scene, analysis: Analysis, seed: int, sd: float) -> Diagnosis:
     return diagnose(one.stack, analysis, tried)
 
 
-@pytest.mark.parametrize("sd", [0.02, 0.06])
+@pytest.mark.parametrize("sd", rest_in_ci([0.02, 0.06], [0.06]))
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_few_threads_are_named_and_told_from_a_cap(threads: int, sd: float) -> None:
     for seed in range(2):
@@ -51,7 +52,7 @@ def test_few_threads_are_named_and_told_from_a_cap(threads: int, sd: float) -> N
         assert f"{threads} request" in found.verdict.headline
 
 
-@pytest.mark.parametrize("sd", [0.02, 0.06])
+@pytest.mark.parametrize("sd", rest_in_ci([0.02, 0.06], [0.06]))
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_cap_of_as_many_requests_a_second_is_no_queue(threads: int, sd: float) -> None:
     """The very IOPS that so many threads give of small blocks: larger ones tell."""

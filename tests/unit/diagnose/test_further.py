@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from tiers import rest_in_ci
 
 from strata.diagnose import diagnose
 from strata.diagnose.further import worth_saying
@@ -87,7 +88,7 @@ def test_a_shape_through_one_row_is_no_second_finding_before_an_experiment_told_
     assert worth_saying(busy(analysis, 0.3), [one_row]) == (one_row,), "it may be the first"
 
 
-@pytest.mark.parametrize("name", [n for n, s in SCENES.items() if s.layer is not None])
+@pytest.mark.parametrize("name", rest_in_ci([n for n, s in SCENES.items() if s.layer is not None], every_day=3))
 def test_no_finding_speaks_against_the_ruled_out_and_none_is_told_in_the_explanation(name: str) -> None:
     scene = SCENES[name]
     for seed in range(4):

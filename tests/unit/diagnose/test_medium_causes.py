@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import pytest
+from tiers import rest_in_ci
 
 from strata.diagnose import diagnose, flushing, own_limits, propose
 from strata.diagnose.case import Case
@@ -62,20 +63,20 @@ def said(fault: dict[str, object], promised: bool = True, seed: int = 1) -> Diag
     return diagnose(PROMISED if promised else SILENT, analysed(fault, promised, seed))
 
 
-@pytest.mark.parametrize(("cause", "fault"), FAULTS, ids=WHICH)
+@pytest.mark.parametrize(("cause", "fault"), rest_in_ci(FAULTS, every_day=10), ids=WHICH)
 def test_what_is_wrong_with_a_medium_is_named_at_its_layer(cause: Cause, fault: dict[str, object]) -> None:
     verdict = said(fault).verdict
     assert (verdict.layer, verdict.cause) == ("disk", cause), verdict.headline
     assert verdict.confidence >= 0.4 and not verdict.missing
 
 
-@pytest.mark.parametrize(("cause", "fault"), FAULTS, ids=WHICH)
+@pytest.mark.parametrize(("cause", "fault"), rest_in_ci(FAULTS, every_day=2), ids=WHICH)
 def test_on_a_loud_machine_nothing_else_is_named_with_confidence(cause: Cause, fault: dict[str, object]) -> None:
     verdict = said({**fault, **LOUD}, seed=2).verdict
     assert verdict.cause is cause or verdict.confidence < 0.5, verdict.headline
 
 
-@pytest.mark.parametrize(("cause", "fault"), FAULTS, ids=WHICH)
+@pytest.mark.parametrize(("cause", "fault"), rest_in_ci(FAULTS, every_day=7), ids=WHICH)
 def test_without_a_specification_only_what_the_medium_shows_by_itself_is_claimed(
     cause: Cause, fault: dict[str, object]
 ) -> None:
@@ -88,7 +89,7 @@ def test_without_a_specification_only_what_the_medium_shows_by_itself_is_claimed
 
 
 @pytest.mark.parametrize("loud", [{}, LOUD], ids=["quiet", "loud"])
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", rest_in_ci([1, 2, 3], every_day=1))
 def test_a_medium_that_keeps_its_promise_is_not_blamed(loud: dict[str, object], seed: int) -> None:
     found = said(loud, seed=seed)
     assert {f.cause for f in found.findings} <= {Cause.MEDIUM}
@@ -117,7 +118,7 @@ TOLD = [FAULTS[n] for n in (0, 1, 3, 5, 6, 7)]
 """Those that another read tells apart by a third and more: three servers of four and a cap near it differ by less."""
 
 
-@pytest.mark.parametrize(("cause", "fault"), TOLD, ids=[str(fault) for _, fault in TOLD])
+@pytest.mark.parametrize(("cause", "fault"), rest_in_ci(TOLD, every_day=2), ids=[str(fault) for _, fault in TOLD])
 def test_an_experiment_tells_it_from_the_next_best_and_could_have_refuted_it(
     cause: Cause, fault: dict[str, object]
 ) -> None:

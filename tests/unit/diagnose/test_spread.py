@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tiers import rest_in_ci
 
 from strata.diagnose import diagnose
 from strata.model.analysis import Analysis, CellSummary
@@ -142,7 +143,7 @@ def cooled(hits: float, writes: float, warms: float, quick: float) -> set[Cause]
     return {f.cause for f in verdict.findings if f.cause is not None}
 
 
-@pytest.mark.parametrize("warms", [1.0, 8.0])
+@pytest.mark.parametrize("warms", rest_in_ci([1.0, 8.0], every_day=1))
 @pytest.mark.parametrize(
     ("hits", "writes", "quick", "cold"),
     [
@@ -173,13 +174,16 @@ def test_an_earlier_run_that_is_too_noisy_promises_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("fault", "cause"),
-    [
-        ({"service": 5.5e-3}, Cause.SLOW_MEDIUM),
-        ({"servers": 1}, Cause.LIMITED_QUEUE),
-        ({"iops": 120.0}, Cause.IOPS_CAP),
-        ({"mbps": 50e6}, Cause.BANDWIDTH_CAP),
-        ({}, None),
-    ],
+    rest_in_ci(
+        [
+            ({"service": 5.5e-3}, Cause.SLOW_MEDIUM),
+            ({"servers": 1}, Cause.LIMITED_QUEUE),
+            ({"iops": 120.0}, Cause.IOPS_CAP),
+            ({"mbps": 50e6}, Cause.BANDWIDTH_CAP),
+            ({}, None),
+        ],
+        every_day=2,
+    ),
 )
 def test_a_medium_is_held_against_what_it_was(fault: dict[str, object], cause: Cause | None) -> None:
     before = mediums.simulate(SILENT, faulty(), seed=3)

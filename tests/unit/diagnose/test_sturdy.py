@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tiers import rest_in_ci
 
 from strata.diagnose import diagnose
 from strata.diagnose.case import Case
@@ -30,7 +31,7 @@ def without(analysis: Analysis, keys: set[str]) -> Analysis:
     )
 
 
-@pytest.mark.parametrize("name", ["slow-wire", "far-wire", "capped-target"])
+@pytest.mark.parametrize("name", rest_in_ci(["slow-wire", "far-wire", "capped-target"], every_day=1))
 def test_reads_alone_are_enough(name: str) -> None:
     scene = SCENES[name]
     writes = {"randwrite-8KiB-qd8", "write-8KiB-qd8", "write-128KiB-qd8"}
@@ -134,7 +135,7 @@ def test_an_experiment_is_proposed_for_a_cause_that_it_says_it_tells(name: str) 
             assert made is None or any(kind.tells(r) for r in rules() if r.cause.value in asked), (kind.key, asked)
 
 
-@pytest.mark.parametrize("name", ["slow-wire", "far-wire", "capped-target"])
+@pytest.mark.parametrize("name", rest_in_ci(["slow-wire", "far-wire", "capped-target"], every_day=1))
 def test_a_neighbour_on_the_processors_is_not_taken_for_the_layer(name: str) -> None:
     """Busy as a real run saw it (0.68 to 0.93, large blocks most) while others compiled on the same machine."""
     scene = SCENES[name]
@@ -170,7 +171,7 @@ def test_work_is_told_from_waiting_below_saturation() -> None:
         assert (verdict.layer, verdict.cause) == ("share", Cause.PROCESSORS)
 
 
-@pytest.mark.parametrize("name", ["slow-wire", "far-wire", "capped-target"])
+@pytest.mark.parametrize("name", rest_in_ci(["slow-wire", "far-wire", "capped-target"], every_day=1))
 def test_waiting_is_not_taken_for_work(name: str) -> None:
     scene = SCENES[name]
     for seed in range(5):

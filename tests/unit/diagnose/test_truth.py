@@ -24,15 +24,15 @@ def verdicts(name: str, *, sd: float, rounds: int, seeds: range) -> Counter[tupl
     return found
 
 
-@pytest.mark.parametrize(("sd", "rounds"), rest_in_ci([(0.03, 3), (0.10, 3), (0.10, 6)], every_day=2))
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize(("sd", "rounds"), rest_in_ci([(0.10, 3), (0.03, 3), (0.10, 6)], every_day=1))
+@pytest.mark.parametrize("name", rest_in_ci(NAMED, every_day=4))
 def test_the_cause_is_named(name: str, rounds: int, sd: float) -> None:
     scene, seeds = SCENES[name], range(100, 107)
     found = verdicts(name, sd=sd, rounds=rounds, seeds=seeds)
     assert found[(VerdictKind.LAYER, scene.layer, scene.cause)] >= len(seeds) - 1, found
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", rest_in_ci(NAMED, every_day=1))
 def test_noise_of_20_percent_may_silence_it_and_makes_it_name_no_other(name: str) -> None:
     scene, seeds = SCENES[name], range(200, 210)
     found = verdicts(name, sd=0.20, rounds=4, seeds=seeds)
@@ -40,7 +40,7 @@ def test_noise_of_20_percent_may_silence_it_and_makes_it_name_no_other(name: str
     assert sum(n for k, n in wrong.items() if k[2] is not Cause.UNEXPLAINED) <= 1, found
 
 
-@pytest.mark.parametrize(("sd", "rounds"), rest_in_ci([(0.03, 3), (0.10, 3), (0.10, 5), (0.20, 3)], every_day=2))
+@pytest.mark.parametrize(("sd", "rounds"), rest_in_ci([(0.03, 3), (0.10, 3), (0.10, 5), (0.20, 3)], every_day=1))
 def test_a_healthy_path_is_never_blamed(sd: float, rounds: int) -> None:
     found = verdicts("healthy", sd=sd, rounds=rounds, seeds=range(300, 325))
     assert {k[0] for k in found} <= {VerdictKind.MEDIUM, VerdictKind.HEALTHY, VerdictKind.INCONCLUSIVE}, found
@@ -49,7 +49,7 @@ def test_a_healthy_path_is_never_blamed(sd: float, rounds: int) -> None:
     assert unclear <= {0.03: 0, 0.10: 3, 0.20: 20}[sd], found
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", rest_in_ci(NAMED, every_day=4))
 def test_a_verdict_carries_two_kinds_of_evidence_and_says_why_not_the_others(name: str) -> None:
     scene = SCENES[name]
     found = diagnose(scene.stack, scene.analysis(seed=1, sd=0.03))

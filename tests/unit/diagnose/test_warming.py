@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 
 import pytest
+from tiers import rest_in_ci
 
 from strata.diagnose.case import Case
 from strata.diagnose.causes import cold_cache
@@ -112,7 +113,7 @@ def it_is_uneven(rates: Rates, reads: list[str], writes: list[str]) -> None:
     rates[reads[0], 0][:COLD] = [rate * (0.5 + n % 2) for n, rate in enumerate(rates[reads[0], 0][:COLD])]
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.15])
+@pytest.mark.parametrize("noise", rest_in_ci([0.0, 0.15], [0.15]))
 @pytest.mark.parametrize(
     ("change", "cold"),
     [

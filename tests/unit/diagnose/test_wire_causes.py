@@ -102,6 +102,15 @@ def test_a_second_card_that_carries_something_is_no_wrong_card() -> None:
     assert seen("slow-wire", cards(0.0, 0.0)).verdict.cause is Cause.WIRE_BANDWIDTH
 
 
+def test_packets_of_writes_wait_at_the_other_end() -> None:
+    """A server's card has a queue where it sends: writes are received, and a single small read leaves none."""
+
+    def made(cell: CellSummary) -> dict[str, float]:
+        return cards(0.0 if cell.workload.rw.writes or cell.workload.outstanding == 1 else 40_000, 0.0)(cell)
+
+    assert seen("slow-wire", made).verdict.cause is Cause.WRONG_CARD
+
+
 def test_without_any_counter_nothing_is_said_of_the_wire_but_by_the_shape() -> None:
     found = seen("slow-service", lambda _: {})
     assert found.verdict.cause is Cause.PER_REQUEST_COST

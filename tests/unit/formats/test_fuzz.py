@@ -6,6 +6,7 @@ import random
 
 import parsers
 import pytest
+from tiers import rest_in_ci
 
 from strata.formats.results import formats
 
@@ -13,7 +14,7 @@ EXECUTIONS = 150
 TARGETS = {one.name: one for one in parsers.targets()}
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", rest_in_ci(TARGETS, list(TARGETS)[::7]))
 def test_what_is_damaged_is_read_or_refused(name: str) -> None:
     found = parsers.fuzzed(TARGETS[name], random.Random(name), times=EXECUTIONS)
     assert not found.crashes, found.crashes[0][1]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from results_of import DATA, read_bytes, source_of
+from tiers import rest_in_ci
 
 from strata.formats.results import Misread, formats, recognised
 from strata.formats.results import source as source_module
@@ -103,7 +104,7 @@ def _understood_or_refused(content: bytes, name: str) -> None:
     assert time.monotonic() - begun < BOUND_S, "time without a bound"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", rest_in_ci(FILES, every_day=15), ids=lambda p: p.name)
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_refused(path: Path, data: st.DataObject) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import rest_in_ci
 
 from strata.model import histogram
 from strata.model.clients import FALSE_ALARM, OneClient, merged, outliers, pooled
@@ -153,9 +154,17 @@ def test_what_the_clocks_are_known_to_is_taken_from_the_common_time() -> None:
     # 50 ms: the first and the last interval may lie outside.
     unsure = merged([client(n, [[1000]] * 3, bound=50_000_000) for n in range(2)]).together
     assert unsure is not None and unsure.ops == 2
-    assert merged([client(0, [[1000]], bound=2 * S)]).why_not == (
+    assert merged([client(0, [[1000]], bound=2 * S), client(1, [[1000]])]).why_not == (
         "the clock of client 0 is not known well enough for what it measured"
     )
+
+
+def test_a_client_alone_needs_no_clock() -> None:
+    """Seen on a busy machine: a clock known to 0.4 ms, and one interval of 40 ms at the null endpoint."""
+    for bound in (20_000_000, 2 * S):
+        alone = merged([client(0, [[1000]], bound=bound)]).together
+        assert alone is not None and (alone.ops, alone.seconds) == (1, 1.0)
+        assert alone.bound_ns == bound, "it is told for who compares it with another node's"
 
 
 def test_a_lost_client_is_told_and_the_rest_is_valid() -> None:
@@ -205,7 +214,7 @@ def test_a_client_that_differs_is_named_and_healthy_ones_are_not() -> None:
     assert outliers([one(n, x) for n, x in enumerate((1000.0,) * 9 + (970.0,))]) == ()
 
 
-@pytest.mark.parametrize("clients", [5, 8, 11, 16, 40, 200])
+@pytest.mark.parametrize("clients", rest_in_ci([5, 8, 11, 16, 40, 200], [8, 16]))
 def test_of_healthy_fleets_no_more_are_accused_than_is_stated(clients: int) -> None:
     draw = np.random.default_rng(clients)
     fleets = 3000 if clients <= 40 else 600

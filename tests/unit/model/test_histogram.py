@@ -31,6 +31,7 @@ def theirs(text: str) -> HdrHistogram:
 
 
 # The other implementation looks at each of its 33,000 counters: an example takes it a tenth of a second.
+@pytest.mark.ci
 @settings(max_examples=100 if os.environ.get("STRATA_SUITE") == "whole" else 25)
 @given(st.dictionaries(st.integers(1, HOUR_NS), st.integers(1, 1000), min_size=1, max_size=40))
 def test_another_implementation_reads_ours(bins: dict[int, int]) -> None:

@@ -72,6 +72,7 @@ def test_a_line_that_is_read_again_says_its_time_and_is_held_as_strictly() -> No
             parser.sample(line)
 
 
+@pytest.mark.ci
 def test_long_heads_are_forgotten_before_they_are_many() -> None:
     parser = Parser()
     for i in range(17):
@@ -137,6 +138,7 @@ def written(name: str, labels: list[tuple[str, str]], value: str, timestamp: str
     return f"{name}{{{inside}}} {value.replace('inf', 'Inf').replace('nan', 'NaN')}{timestamp}"
 
 
+@pytest.mark.ci
 @given(st.lists(LINE, max_size=5))
 def test_another_implementation_reads_the_same(lines: list[tuple[str, list[tuple[str, str]], str, str]]) -> None:
     text = "\n".join(written(*line) for line in lines)
@@ -278,6 +280,7 @@ def test_an_exporter_that_never_says_the_same_twice_fills_no_memory(monkeypatch:
         probe.close()
 
 
+@pytest.mark.ci
 def test_a_flood_of_new_names_is_learnt_in_one_go() -> None:
     """One by one, 40,000 took 1.7 s, and twice as many four times as long."""
     with exporter() as there:

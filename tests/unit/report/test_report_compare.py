@@ -20,7 +20,7 @@ from strata.model.compared import (
 )
 from strata.model.estimate import Estimate
 from strata.report.html import compare as page
-from strata.report.html.charts.forest import LEFT, RIGHT, forest
+from strata.report.html.charts.forest import DRAWN_MOST, LEFT, RIGHT, forest
 
 NASTY = '=<script>alert("x")</script>'
 MADE = 1_773_480_360_000_000_000
@@ -82,6 +82,18 @@ def test_no_change_is_so_large_that_it_leaves_the_picture(at: float) -> None:
     for x in re.findall(r'(?:cx|x1|x2)="([^"]+)"', drawn):
         assert LEFT - 0.1 <= float(x) <= RIGHT + 0.1
     assert '"tick" text-anchor="middle">1</text>' in drawn
+
+
+def test_a_picture_holds_no_more_than_can_be_looked_at() -> None:
+    few = build("disk")
+    shown = page.render(few)
+    assert shown.count('class="whisker"') == 5 and "All changes in one picture" in shown
+    many = few.model_copy(update={"cells": few.cells * 20})
+    shown = page.render(many)
+    assert shown.count('class="whisker"') == DRAWN_MOST and f"The first {DRAWN_MOST} of 100 cells" in shown
+    # The table has them all, and the picture those that the table begins with.
+    assert shown.count('data-layer="IOPS, B against A"') == 100
+    assert shown.count('class="change slow"') == 40
 
 
 def test_names_stand_above_their_whiskers() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from analyse.material import cell_result, counter, engine_result, plan_of, workload
 from sample_report import build
+from tiers import rest_in_ci
 
 from strata.analyse import analyse
 from strata.diagnose import diagnose
@@ -179,7 +180,7 @@ def numbers(value: object, at: str = "$") -> Iterator[tuple[str, float]]:
         yield at, value
 
 
-@pytest.mark.parametrize("name", EDGES)
+@pytest.mark.parametrize("name", rest_in_ci(EDGES, every_day=10))
 @pytest.mark.filterwarnings("error")
 def test_an_odd_run_is_analysed_and_drawn(name: str) -> None:
     report = report_of(EDGES[name])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from sample_report import build, estimate
+from tiers import rest_in_ci
 
 from strata.model.analysis import Check, Equivalence, NoiseFloor
 from strata.model.run import Report, RunStatus
@@ -215,7 +216,7 @@ def test_svg_escapes_text_and_attributes() -> None:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [400, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", rest_in_ci(["light", "dark"], every_day=1))
 def test_a_browser_asks_the_network_for_nothing_and_the_page_fits(tmp_path: Path, width: int, scheme: str) -> None:
     assert CHROMIUM.exists(), "needs a headless Chromium (Debian: chromium-headless-shell)"
     from playwright.sync_api import sync_playwright

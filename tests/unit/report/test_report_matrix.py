@@ -191,6 +191,7 @@ def test_every_text_can_be_read_on_every_paper_in_light_and_dark(scheme: int, pa
     assert contrast(*colours) >= 4.5
 
 
+@pytest.mark.ci
 @pytest.mark.browser
 def test_a_browser_shows_it_narrow_and_wide(tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from tiers import rest_in_ci
 
 from strata.analyse.matrix.starts import Spot
 from strata.analyse.visit import visit_from
@@ -103,6 +104,7 @@ def test_precision_is_not_believed_before_a_third_of_the_cells_were_visited_twic
     assert m.predictions[-1].seconds_for_target == pytest.approx(m.spent_s, rel=0.25)
 
 
+@pytest.mark.ci
 def test_intervals_hold_where_cells_of_one_kind_differ_more_from_start_to_start_than_others() -> None:
     """Shallow cells by 2 %, deep ones by 0.05 %, as of an endpoint whose limit hides the way to it."""
     held = 0.0
@@ -122,7 +124,7 @@ def test_intervals_hold_where_cells_of_one_kind_differ_more_from_start_to_start_
     assert held / 8 >= 0.9
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", rest_in_ci([1, 2, 3], every_day=1))
 def test_what_ended_by_precision_is_near_enough_in_the_table_that_is_reported(seed: int) -> None:
     m = matrix(budget_s=4000.0, target=0.01, seed=seed)
     carry_out(m, measurer(sd=0.05, seed=seed))
@@ -145,6 +147,7 @@ def test_a_resumed_matrix_does_not_measure_again_what_it_has() -> None:
     assert again.spent_s <= 121
 
 
+@pytest.mark.ci
 def test_a_cell_that_fails_twice_is_left_and_the_others_go_on() -> None:
     m = matrix()
     measure = measurer()
@@ -160,6 +163,7 @@ def test_a_cell_that_fails_twice_is_left_and_the_others_go_on() -> None:
     assert m.table()[5].own is None and sum(c.own is not None for c in m.table()) == len(SPOTS) - 1
 
 
+@pytest.mark.ci
 def test_a_cell_that_fails_is_no_precision_and_one_that_is_left_out_takes_none_away() -> None:
     quick = measurer(sd=0.005)
 
@@ -175,6 +179,7 @@ def test_a_cell_that_fails_is_no_precision_and_one_that_is_left_out_takes_none_a
     assert (failed.ended, skipped.ended) == ("cells that failed", "precision")
 
 
+@pytest.mark.ci
 def test_a_cell_that_fails_after_it_was_narrow_enough_takes_nothing_away() -> None:
     first, quick = matrix(budget_s=600.0, target=0.03), measurer(sd=0.005)
     carry_out(first, quick)

@@ -95,6 +95,13 @@ def carried(
     return sweep, done, status
 
 
+@pytest.mark.parametrize("budget_s", [1.0, 8.0, 60.0, 600.0])
+def test_a_point_has_intervals_enough_for_clients_that_begin_apart(budget_s: float) -> None:
+    plan = plan_for(ask_for(budget_s=budget_s), "file")
+    # Of three, the clients share one even where they begin half an interval apart.
+    assert plan.runtime_s / plan.interval_s >= 3
+
+
 def test_the_ladder_is_followed_by_points_at_the_knee_and_every_point_has_its_rounds() -> None:
     sweep, done, status = carried(ask_for(), capped)
     closed = [r for r in done if "qd" in r.cell]

@@ -68,6 +68,7 @@ def test_kill_nine_leaves_every_committed_cell_and_an_intact_store(tmp_path, see
         db.close()
 
 
+@pytest.mark.ci
 def test_kill_nine_with_a_log_that_was_never_brought_home(tmp_path):
     """Opening alone must not lose what lies in the log, nor take it for damage."""
     path = tmp_path / "strata.db"

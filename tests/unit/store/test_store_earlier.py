@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from invoked import strata
+from tiers import rest_in_ci
 
 from strata.app.compare import compare_runs
 from strata.app.diagnose import unfinished
@@ -49,7 +50,7 @@ def ask(store: str, *words: str, code: int = 0) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("dump", DUMPS, ids=lambda path: path.name)
+@pytest.mark.parametrize("dump", rest_in_ci(DUMPS, every_day=1), ids=lambda path: path.name)
 def test_every_run_is_reported_and_compared_and_every_baseline_listed(dump: Path, tmp_path: Path) -> None:
     store = opened(dump, tmp_path / "s.db")
     runs = json.loads(ask(store, "runs", "--demos", "--json"))["runs"]

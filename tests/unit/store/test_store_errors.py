@@ -11,6 +11,7 @@ import pytest
 import store_samples as sample
 from absent import absent
 from loops import need_root
+from tiers import rest_in_ci
 
 from strata.errors import StoreError, UsageError
 from strata.store import open_store
@@ -62,7 +63,7 @@ def test_a_truncated_store_is_left_as_it_is(path):
     assert "damaged" in refused(path, whole[: len(whole) // 2]).why
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", rest_in_ci(range(12), every_day=4))
 def test_a_store_with_overwritten_pages_is_left_as_it_is_or_still_reads_right(path, seed):
     """SQLite has no checksums, so damage inside a value is found by the value's own check; none goes unnoticed."""
     whole = filled(path)

@@ -237,6 +237,7 @@ def test_close_leaves_one_file_and_may_be_repeated(store, path):
     assert [p.name for p in path.parent.iterdir()] == ["strata.db"]
 
 
+@pytest.mark.ci
 def test_a_second_opening_in_one_process_leaves_the_first_its_locks(store, path):
     """Another process that opens and closes the store must not take itself for the last, and remove its log."""
     other = (

@@ -99,6 +99,7 @@ def test_a_store_of_a_newer_version_is_left_as_it_is(url: str) -> None:
         open_store(url)
 
 
+@pytest.mark.ci
 def test_many_processes_may_make_the_store_at_once(url: str) -> None:
     code = (
         "import sys; import store_samples as s; from strata.store import open_store\n"

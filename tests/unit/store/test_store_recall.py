@@ -17,7 +17,7 @@ from strata.model.result import CellResult
 from strata.model.run import Label
 from strata.model.stack import Layer
 from strata.model.step_figures import GRID
-from strata.store import open_store
+from strata.store import open_store, recall
 from strata.store.recall import figures_query, history_query
 
 
@@ -65,6 +65,19 @@ def test_of_a_run_in_brief_is_what_the_whole_run_says(path):
         assert (brief.id, brief.label, brief.environment) == (whole.id, whole.label, whole.environment)
         with pytest.raises(UsageError, match="no run '"):
             store.load_brief("no")
+
+
+def test_several_runs_in_brief_are_each_of_them_in_brief(path, monkeypatch):
+    monkeypatch.setattr(recall, "PARAMETERS_MOST", 2)
+    names = [f"{n}-run" for n in range(5)]
+    with open_store(str(path)) as store:
+        for name in names:
+            plan = sample.run().plan.model_copy(update={"id": name})
+            store.create_run(sample.run().model_copy(update={"id": name, "plan": plan}))
+        asked = ["3-run", " 0-run ", "4", "1-run", "0-run"]
+        assert store.load_briefs(asked) == tuple(map(store.load_brief, asked)) and store.load_briefs([]) == ()
+        with pytest.raises(UsageError, match="no run 'no'"):
+            store.load_briefs(["1-run", "no"])
 
 
 def test_times_that_no_measurement_gives_are_refused(path):

@@ -132,6 +132,7 @@ def _loads_alembic(path: Path) -> bool:
     return done.stdout.strip() == "True"
 
 
+@pytest.mark.ci
 def test_many_processes_may_make_the_store_at_once(tmp_path):
     path = tmp_path / "s.db"
     code = (

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
 from strata import units
-from strata.analyse import counters
+from strata.analyse.rounds import CellRounds
 from strata.analyse.scaling.waiting import Waits, waits
 from strata.analyse.stats import estimate
 from strata.model.analysis import CellSummary
 from strata.model.estimate import Estimate
 from strata.model.resources import NS, Card, Quota, Resources
-from strata.model.result import CellResult
 from strata.model.scale import Busy, Saturated, ScalePoint
 
 FULL = 0.9
@@ -55,30 +54,25 @@ def capacities(every: Iterable[Resources]) -> dict[str, float]:
 
 
 def busy_of(
-    summary: CellSummary, rounds: Sequence[CellResult], ceiling: float | None, most: Mapping[str, float] | None = None
+    summary: CellSummary, rounds: CellRounds, ceiling: float | None, most: Mapping[str, float] | None = None
 ) -> tuple[Busy, ...]:
     """The fullest first. ``ceiling``: IOPS of the load generator alone with this workload; ``most``: `capacities`."""
-    each = [Resources(counters.readings(r), _iops(r), 1.0) for r in rounds if _iops(r) > 0]
+    each = [Resources(told, v.iops, 1.0) for told, v in zip(rounds.told, rounds.values, strict=True)]
     found = [*_all(summary.resources, each, most or {})]
     if ceiling:
         found.append(Busy(name=GENERATOR, of="the load generator's own ceiling", share=summary.iops.value / ceiling))
     return tuple(sorted(found, key=lambda b: -b.share))
 
 
-def under_way(rounds: Sequence[CellResult]) -> tuple[tuple[float, float], ...]:
+def under_way(rounds: CellRounds) -> tuple[tuple[float, float], ...]:
     """Of each round IOPS, and requests under way at all block devices together; none where a device was not counted."""
     found = []
-    for r in rounds:
-        iops = _iops(r)
-        held = [d.in_flight for d in Resources(counters.readings(r), iops, 1.0).disks]
-        if iops <= 0 or not held or None in held:
+    for told, v in zip(rounds.told, rounds.values, strict=True):
+        held = [d.in_flight for d in Resources(told, v.iops, 1.0).disks]
+        if not held or None in held:
             return ()
-        found.append((iops, sum(one for one in held if one is not None)))
+        found.append((v.iops, sum(one for one in held if one is not None)))
     return tuple(found)
-
-
-def _iops(r: CellResult) -> float:
-    return 0.0 if r.result is None else r.result.iops
 
 
 def _all(whole: Resources, each: Sequence[Resources], most: Mapping[str, float]) -> Iterator[Busy]:

@@ -16,8 +16,9 @@ from strata.analyse.scaling.least import Curve
 from strata.analyse.series.longrun import Floats
 
 HALF = 0.5
-STEPS, ZOOMS = 400, 3
-_EVENLY = np.linspace(0.0, 1.0, STEPS)
+STEPS = 400, 64, 64
+"""Of the reach, of the step in which it falls, and of that one's."""
+_EVENLY = tuple(np.linspace(0.0, 1.0, steps) for steps in STEPS)
 
 
 def knee(curve: Curve, low: float, high: float) -> float | None:
@@ -35,8 +36,8 @@ def worth_doubling(curve: Curve, share: float, low: float, high: float) -> float
 
 def _falls(of: Callable[[Floats], Floats], to: float, low: float, high: float) -> float | None:
     """The least load at which a quantity has fallen to ``to``, to a millionth of the reach."""
-    for _ in range(ZOOMS):
-        grid = low * (high / low) ** _EVENLY
+    for evenly in _EVENLY:
+        grid = low * (high / low) ** evenly
         below = np.flatnonzero(of(grid) <= to)
         if not below.size:
             return None

@@ -111,10 +111,10 @@ def points_of(
                 ios=summary.ios,
                 seconds=sum(r.result.seconds for r in good if r.result is not None),
                 cycles=summary.cycles,
-                busy=busy_of(summary, good, ceiling, most[cell.layer]),
+                busy=busy_of(summary, rounds[cell.key], ceiling, most[cell.layer]),
                 rtt_ns=_round_trip(plan, cell.layer, summary),
                 in_flight={d.name: d.in_flight for d in summary.resources.disks if d.in_flight is not None},
-                under_way=under_way(good),
+                under_way=under_way(rounds[cell.key]),
             )
         )
     order = [layer.name for layer in plan.stack.layers]

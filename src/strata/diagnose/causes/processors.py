@@ -19,7 +19,8 @@ What to do next
     Larger requests, less copying (a local socket, zero copy), more cores, or another machine for the server.
 How sure
     By the share of the loss in saturated cells, and by how busy the CPUs are. The remote end's CPUs are
-    seen only when it is this machine.
+    seen only when it is this machine. More depth does not refute servers that wait for a CPU: beside the work of
+    others one gets a CPU seldom, and then serves all requests that wait.
 Example
     A share over loopback on two cores: both 97 % busy at depth 8 and more, 0.4 of the file system's IOPS.
 Source
@@ -110,6 +111,7 @@ def _waited_for(pair: Pair) -> Opinion | None:
         strength=cover,
         lead=10 * cover,
         rows=mine,
+        in_turns=True,
     )
 
 

@@ -3,7 +3,8 @@
 Each client cuts its own time from the end of its own ramp. On the scheduler's clock these grids lie apart by the skew
 of the starts; an interval counts where all of it lies in the common time, up to `EDGE` of its length at either end. So
 the common time loses no whole interval for a microsecond of skew, and a rate in it is wrong by no more than `EDGE` of
-one interval. What the clocks are known to is taken from the common time, not added to it.
+one interval. What the clocks are known to is taken from the common time, not added to it. One client alone is together
+with nobody: all of its time counts, whatever its clock is known to.
 """
 
 from __future__ import annotations
@@ -66,8 +67,12 @@ def overlap_of(parts: Sequence[Stretch]) -> Overlap | str:
     """Of at least one; or why there is none."""
     if not parts:
         return "no client measured anything"
-    last, first = max(parts, key=lambda p: p.from_ns + p.of.bound_ns), min(parts, key=lambda p: p.to_ns - p.of.bound_ns)
-    from_ns, to_ns = last.from_ns + last.of.bound_ns, first.to_ns - first.of.bound_ns
+
+    def known_to(part: Stretch) -> int:
+        return part.of.bound_ns if len(parts) > 1 else 0
+
+    last, first = max(parts, key=lambda p: p.from_ns + known_to(p)), min(parts, key=lambda p: p.to_ns - known_to(p))
+    from_ns, to_ns = last.from_ns + known_to(last), first.to_ns - known_to(first)
     if to_ns <= from_ns:
         apart = (from_ns - to_ns) / 1e9
         if last is first:

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from strata.model.compared import Change, ComparedRuns
 from strata.report import compare_lines
 from strata.report.html import frame
-from strata.report.html.charts.forest import forest
+from strata.report.html.charts.forest import DRAWN_MOST, forest
 from strata.report.html.frame import Cell, ends, interval, text_of
 
 _LOOK = {Change.SLOWER: "slower", Change.FASTER: "faster", Change.CANNOT_TELL: "unsure", Change.EQUIVALENT: "same"}
@@ -28,7 +28,8 @@ def render(compared: ComparedRuns, site: Markup | None = None) -> str:
         look=_LOOK,
         heat=frame.heat,
         changed=compare_lines.changed(cells),
-        chart=forest("forest", cells, compared.margin),
+        chart=forest("forest", cells[:DRAWN_MOST], compared.margin),
+        drawn=min(len(cells), DRAWN_MOST),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import least_squares
+from tiers import rest_in_ci
 
 from strata.analyse.scaling.least import least_each
 from strata.analyse.scaling.plateau import Plateau, fit_plateau_each
@@ -17,7 +18,7 @@ CURVES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("truth", CURVES, ids=repr)
+@pytest.mark.parametrize("truth", rest_in_ci(CURVES, every_day=3), ids=repr)
 def test_no_fit_leaves_more_than_scipys(truth: Usl | Plateau) -> None:
     """From the same start, within the same bounds: those of one curve are where its parameters have a meaning."""
     rng = np.random.default_rng(6)

@@ -19,6 +19,8 @@ LEAST, MOST = 0.01, 100.0
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 ROOM = 34
 """Least distance of two ticks, px."""
+DRAWN_MOST = 40
+"""Cells: more of them are a table's business, not a picture's."""
 
 
 def forest(ident: str, cells: Sequence[CellCompared], margin: float) -> Markup | None:
@@ -38,7 +40,7 @@ def forest(ident: str, cells: Sequence[CellCompared], margin: float) -> Markup |
     for n, cell in enumerate(cells):
         drawn += _row(cell, TOP + n * ROW, x, (low, high))
     said = "; ".join(f"{c.name}: {c.verdict.value}, {change(c.iops)}" for c in cells)
-    return svg.picture(ident, "Changes of all cells", said, WIDTH, bottom + BELOW, *drawn)
+    return svg.picture(ident, "Changes of cells", said, WIDTH, bottom + BELOW, *drawn)
 
 
 def _row(cell: CellCompared, top: float, x: Scale, span: tuple[float, float]) -> list[Markup]:
