@@ -13,11 +13,13 @@ from made_files import diskspd, loaded
 
 from strata.app.diagnose import diagnose_path
 from strata.app.options import Options
+from strata.app.stages import ANCHOR
 from strata.errors import Exit, InconclusiveError, UsageError
 from strata.model.analysis import Equivalence
 from strata.model.counters import blockdev
 from strata.model.finding import Cause, VerdictKind
 from strata.model.run import Report
+from strata.store import open_store
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 HEAD = "layer,pattern,block_size,iodepth,threads,IOPS,seconds [s]"
@@ -154,24 +156,59 @@ def test_what_is_no_measurement_of_the_layer_is_said(tmp_path: Path, disk: str, 
     assert why in e.value.render()
 
 
-@pytest.mark.ci
-def test_stages_are_led_through_measured_and_remembered(tmp_path: Path) -> None:
-    path = tmp_path / "stack.toml"
+SHORT = ("--size", "16m", "--rounds", "1", "--runtime", "50ms", "--progress", "none")
+
+
+def cluster(folder: Path) -> Path:
+    """Two layers of files, measured in stages, with an anchor."""
+    path = folder / "stack.toml"
     path.write_text(
         f'[stack]\nname = "volume"\nstages = true\nanchor = "null:"\n[[layer]]\nname = "disk"\n'
-        f'endpoint = "file:{tmp_path}/disk.dat"\n[[layer]]\nname = "volume"\nendpoint = "file:{tmp_path}/volume.dat"\n'
+        f'endpoint = "file:{folder}/disk.dat"\n[[layer]]\nname = "volume"\nendpoint = "file:{folder}/volume.dat"\n'
         'on = ["disk"]\nprepare = "Add the disk to the cluster."\n'
     )
-    short = ("--size", "16m", "--rounds", "1", "--runtime", "50ms", "--progress", "none")
-    store = ("--store", tmp_path / "runs.db")
+    return path
+
+
+def anchored(layer: str, path: Path, *words: str | Path) -> str:
+    """What is said once the next stage, ``layer``, is measured. A machine that stands still for the whole of a short
+    cell completes no I/O in it, and it says that the anchor is missing: then again, as a user would."""
+    code, told = strata("stage", path, "--measure", *words)
+    for _ in range(3):
+        if "without the anchor" not in told:
+            break
+        code, told = strata("stage", path, "--measure", "--layer", layer, *words)
+    assert code == (Exit.FINE if "Every layer" in told else Exit.INCONCLUSIVE), told
+    assert "without the anchor" not in told
+    return told
+
+
+@pytest.mark.ci
+def test_an_anchor_that_failed_is_none(tmp_path: Path) -> None:
+    """Its cell completed no I/O: the stage says that it is without the anchor; how far they are apart is not known."""
+    path, store = cluster(tmp_path), ("--store", tmp_path / "runs.db")
+    for layer in ("disk", "volume"):
+        anchored(layer, path, *SHORT, *store)
+    with open_store(str(tmp_path / "runs.db")) as kept:
+        [run] = (r for r in kept.list_runs(9) if r.stage_of == "volume")
+        [cell] = (c for c in kept.cells(run.id) if c.layer == ANCHOR)
+        kept.save_cell(run.id, cell.model_copy(update={"error": "no I/O completed within 0.05 s"}))
+    _, told = strata("stage", path, *store)
+    assert told.count("without the anchor") == 1
+    assert "drift between stages: not known" in (said(path).run.message or "")
+
+
+@pytest.mark.ci
+def test_stages_are_led_through_measured_and_remembered(tmp_path: Path) -> None:
+    path, store = cluster(tmp_path), ("--store", tmp_path / "runs.db")
     code, told = strata("diagnose", path, *store)
     assert code == Exit.INCONCLUSIVE and "missing: disk, volume" in told and "strata stage" in told
     code, told = strata("stage", path, *store)
     assert code == Exit.INCONCLUSIVE and "Then measure disk" in told
-    code, told = strata("stage", path, "--measure", *short, *store)
-    assert code == Exit.INCONCLUSIVE and "Next, by hand: Add the disk to the cluster." in told
-    code, told = strata("stage", path, "--measure", "--progress", "none", *store)
-    assert code == Exit.FINE and "Every layer has a measurement" in told
+    told = anchored("disk", path, *SHORT, *store)
+    assert "Next, by hand: Add the disk to the cluster." in told
+    told = anchored("volume", path, "--progress", "none", *store)
+    assert "Every layer has a measurement" in told
     report = said(path)
     assert [s.layer for s in report.run.stages] == ["disk", "volume"]
     assert report.analysis.comparisons

@@ -165,10 +165,10 @@ def _imported(layer: Layer, path: Path, store_url: str | None) -> str:
 
 
 def _cells_of(run: Run, results: Sequence[CellResult]) -> Iterator[tuple[str, Workload, CellResult]]:
-    """(name, workload, result) of what was measured; experiments and traces are no part of it."""
+    """(name, workload, result) of what was measured; what failed, experiments and traces are no part of it."""
     cells = {cell.key: cell for cell in run.plan.cells}
     for one in results:
-        if one.kind == "measure" and one.result is not None and one.cell in cells:
+        if one.kind == "measure" and one.result is not None and one.error is None and one.cell in cells:
             yield one.layer, cells[one.cell].workload, one
 
 
