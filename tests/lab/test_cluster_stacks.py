@@ -18,7 +18,7 @@ from labbench.rows import Round
 from tiers import rest_in_ci
 
 from strata.engine import Timing
-from strata.errors import UsageError
+from strata.errors import RunFailed, UsageError
 from strata.host import programs
 from strata.host.testfile import MARK_BYTES, read_mark
 from strata.model.rw import Rw
@@ -66,9 +66,19 @@ def cost(lab: Lab, layer: str, rw: str, bs: int = 256 << 10, ramp_s: float = 0.0
     nodes = {n.name: n.netns for n in lab.nodes if n.netns is not None}
     media = tuple(disks.control(lab, fact["name"]) for fact in lab.facts("disk"))
     counted = measuring.Counted(nodes, lab.token, media)
-    timing = Timing(ramp_s=ramp_s, runtime_s=runtime_s, interval_s=0.4)
     _, workload = measuring.asked("", Rw(rw), bs, 4)
-    return measuring.once(places_of(lab)[layer], workload, timing, 0, counted)
+
+    def over(seconds: float) -> Round:
+        timing = Timing(ramp_s=ramp_s, runtime_s=seconds, interval_s=0.4)
+        return measuring.once(places_of(lab)[layer], workload, timing, 0, counted)
+
+    try:
+        return over(runtime_s)
+    except RunFailed as e:
+        # None failed and none is lost: the machine stood still for the whole of it.
+        if e.why != "0 stuck, 0 done":
+            raise
+        return over(10 * runtime_s)
 
 
 def sent_per_byte(lab: Lab, layer: str, rw: str) -> float:
