@@ -42,14 +42,17 @@ class FirstCard:
 
 
 def card_of(points: Sequence[Point]) -> FirstCard | None:
-    """The card with the longest queue, else the busiest, in the cell with most bytes; None where none was counted."""
+    """The card with the longest queue, else the busiest, in the cell with most bytes, or in that of the other direction
+    where it moves about as many: packets wait before the card that sends them. None where none was counted."""
     if not points:
         return None
-    fastest = max(points, key=lambda p: p.x * p.bs)
-    seen = fastest.upper.resources.cards
+    most = max(p.x * p.bs for p in points)
+    ways = [[p for p in points if p.workload.rw.writes == writes] for writes in (False, True)]
+    fastest = [max(way, key=lambda p: p.x * p.bs) for way in ways if way]
+    seen = tuple(w for p in fastest if p.x * p.bs >= FULL * most for w in p.upper.resources.cards)
     # This machine's own cards are not those of its namespaces.
     seen = tuple(w for w in seen if w.node is not None) or seen
-    if not seen or seen[0].most <= 0:
+    if not seen or max(w.most for w in seen) <= 0:
         return None
     wire = max(seen, key=lambda w: ((w.waiting or 0.0) >= WAITS, w.waiting or 0.0, w.most))
     peers = [w for w in seen if w.node == wire.node and w.interface != wire.interface and _kind(w) == _kind(wire)]

@@ -92,6 +92,14 @@ def member(station: Station) -> tuple[Groups, tuple[CellSummary, ...]] | None:
     return None
 
 
+def same_reads(station: Station, found: Groups) -> Iterator[CellSummary]:
+    """The deep cells with the requests of the groups."""
+    for cell in station.cells:
+        w = cell.workload
+        if w.rw.random and not w.rw.writes and w.outstanding >= LEAST_DEPTH and w.bs == found.cell.workload.bs:
+            yield cell
+
+
 def cached(station: Station) -> Groups | None:
     """The groups, where the quick one is a cache's."""
     return next((g for g in groups(station) if a_cache(station, g)), None)

@@ -18,7 +18,8 @@ from functools import cache
 class Path:
     """What limits a layer. Times in seconds, rates per second; 0 means: not there.
 
-    ``reorder`` makes sequential writes that many times slower.
+    ``reorder`` makes sequential writes that many times slower. ``burst``: bytes that pass the wire at once while it
+    has carried less than its rate (a token bucket).
     """
 
     servers: int = 8
@@ -28,6 +29,7 @@ class Path:
     base: float = 0.0
     delay: float = 0.0
     wire: float = 0.0
+    burst: int = 0
     wire_writes_only: bool = False
     cap: float = 0.0
     lock: float = 0.0
@@ -60,7 +62,7 @@ def run(path: Path, n: int, size: int, writes: bool, sequential: bool) -> tuple[
     rng = random.Random(f"{path} {n} {size} {writes} {sequential}")
     at_once = min(path.servers, path.threads or path.servers)
     cores, wire, lock, medium = _Station(path.cores), _Station(1), _Station(1), _Station(at_once)
-    tokens = 0.0
+    tokens = budget = 0.0
     service = (path.service + path.per_byte * size) * (path.reorder if writes and sequential else 1.0)
     total = 400 + 60 * n
     # (time, stage, request, started)
@@ -73,7 +75,12 @@ def run(path: Path, n: int, size: int, writes: bool, sequential: bool) -> tuple[
             t = cores.leave(t, path.cpu + path.cpu_per_byte * size)
         elif stage == 1:
             wired = path.wire and (writes or not path.wire_writes_only)
-            t = (wire.leave(t, size / path.wire) if wired else t) + path.delay + path.base
+            if wired and path.burst:
+                budget = max(budget, t) + size / path.wire
+                t = max(t, budget - path.burst / path.wire)
+            elif wired:
+                t = wire.leave(t, size / path.wire)
+            t += path.delay + path.base
         elif stage == 2:
             if path.cap:
                 tokens = max(tokens + 1 / path.cap, t)

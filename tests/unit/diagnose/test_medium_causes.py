@@ -183,6 +183,21 @@ def test_a_generator_that_is_held_up_is_no_slow_member() -> None:
     assert Cause.SLOW_MEMBER not in {f.cause for f in found.findings}
 
 
+def test_who_serves_more_of_the_slow_ones_the_more_wait_is_no_slow_member() -> None:
+    """A server that waits for a CPU now and then: whatever is there waits, and a deeper queue gives more."""
+    analysis = analysed({"servers": 1, "members": 4, "lame": 15.0})
+    deep = "disk/randread-8KiB-qd32"
+    assert any(r.cell == deep for r in diagnose(PROMISED, analysis).findings[0].rows)
+    cells = tuple(
+        c.model_copy(update={"iops": c.iops.model_copy(update={"value": 4 * c.iops.value})})
+        if f"{c.layer}/{c.workload.key}" == deep
+        else c
+        for c in analysis.cells
+    )
+    found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
+    assert Cause.SLOW_MEMBER not in {f.cause for f in found.findings}
+
+
 @pytest.mark.parametrize(("limit", "cause"), [({"iops": 500.0}, Cause.IOPS_CAP), ({"mbps": 40e6}, Cause.BANDWIDTH_CAP)])
 def test_a_limit_between_stalls_is_told_beside_them(limit: dict[str, object], cause: Cause) -> None:
     found = said({"stall": (0.5, 0.12), **limit})

@@ -8,7 +8,7 @@ from strata.diagnose import diagnose
 from strata.model.analysis import CellSummary
 from strata.model.finding import Cause, Diagnosis
 
-from .known import MIB, TWO, demo
+from .known import MIB, SCENES, TWO, demo
 from .test_counters_named import Counters, cards, reason, scene, seen
 
 
@@ -109,6 +109,36 @@ def test_packets_of_writes_wait_at_the_other_end() -> None:
         return cards(0.0 if cell.workload.rw.writes or cell.workload.outstanding == 1 else 40_000, 0.0)(cell)
 
     assert seen("slow-wire", made).verdict.cause is Cause.WRONG_CARD
+
+
+def test_the_end_whose_queue_is_counted_is_met_also_where_the_other_end_sends_a_little_more() -> None:
+    """The client's card tells nothing of its queue, and the largest rate is that of writes, which wait there."""
+    eth1 = "direction={},interface=eth1,node=n2"
+
+    def made(cell: CellSummary) -> dict[str, float]:
+        moved, writes = cell.bytes_per_second.value, cell.workload.rw.writes
+        client = {f"net_bytes{{{eth1.format(way)}}}": 1.1 * moved for way in (["tx"] if writes else ["rx"])}
+        return cards(0.0 if writes else 40_000, 0.0)(cell) | client
+
+    def quicker(cell: CellSummary) -> CellSummary:
+        faster = 1.02 if cell.layer == "path" and cell.workload.rw.writes else 1.0
+        counters = cell.counters | (made(cell) if cell.layer == "path" else {})
+        return cell.model_copy(
+            update={"iops": cell.iops.model_copy(update={"value": faster * cell.iops.value}), "counters": counters}
+        )
+
+    analysis = scene("slow-wire")
+    cells = tuple(map(quicker, analysis.cells))
+    found = diagnose(SCENES["slow-wire"].stack, analysis.model_copy(update={"cells": cells}))
+    assert found.verdict.cause is Cause.WRONG_CARD and "eth1 of n1" in found.verdict.headline
+
+
+@pytest.mark.parametrize("rate", [3, 5])
+def test_a_wire_that_lets_bursts_pass_is_one_too(rate: int) -> None:
+    """What is sent one by one stays below its rate and waits for nothing: a token bucket, as shapers are."""
+    two = demo("path", Cause.WIRE_BANDWIDTH, wire=rate * MIB, burst=64 << 10)
+    verdict = diagnose(two.stack, two.analysis(seed=5, sd=0.02)).verdict
+    assert (verdict.layer, verdict.cause) == ("path", Cause.WIRE_BANDWIDTH)
 
 
 def test_without_any_counter_nothing_is_said_of_the_wire_but_by_the_shape() -> None:

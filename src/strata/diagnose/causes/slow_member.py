@@ -11,7 +11,8 @@ Evidence it needs
     the others wait: the rate is the slow member's.
 What rules it out
     One group of times; two groups that alternate in time (slow phases); a fast group that is faster than the medium
-    should be (a cache). A load generator that is the limit itself: its own pauses make a slow group, too.
+    should be (a cache). A load generator that is the limit itself: its own pauses make a slow group, too. More slow
+    requests in flight the more are outstanding: who waits for a CPU is slow now and then, and delays whatever is there.
 What to do next
     Find the member (``iostat -x``, ``btrfs device stats``, ``multipath -ll``, the controller's own view) and replace
     it.
@@ -37,7 +38,7 @@ from strata.diagnose import times
 from strata.diagnose.case import Case, Station
 from strata.diagnose.causes import generator
 from strata.diagnose.evidence import differential, operational
-from strata.diagnose.groups import Groups, member
+from strata.diagnose.groups import Groups, member, same_reads
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.reference import grounds
 from strata.model.analysis import CellSummary
@@ -61,15 +62,17 @@ def judge(case: Case) -> Iterator[Opinion]:
 
 def _opinion(station: Station, found: Groups, held: tuple[CellSummary, ...]) -> Opinion:
     layer = station.layer.name
-    busy = float(np.median([found.share * c.iops.value * found.slow for c in held]))
+    busy = float(np.median([_in_flight(found, c) for c in held]))
+    most = max([busy, *(_in_flight(found, c) for c in same_reads(station, found))])
     members = max(2, round(1 / found.share))
-    sure = BUSY[0] <= busy <= BUSY[1] and abs(found.share * members - 1) <= MOST_OFF
+    sure = BUSY[0] <= busy and most <= BUSY[1] and abs(found.share * members - 1) <= MOST_OFF
     slow, quick = units.duration(found.slow * 1e9), units.duration(found.quick * 1e9)
     could = members / found.quick
     share = units.percent(found.share, 2)
     return Opinion(
-        holds=True if sure else None,
-        because="" if sure else f"the slow ones would be in flight {busy:.1f} at a time",
+        # One that serves the slow ones one by one cannot serve more than that of them.
+        holds=True if sure else False if most > BUSY[1] else None,
+        because="" if sure else f"the slow ones would be in flight {most if busy >= BUSY[0] else busy:.1f} at a time",
         weight=Weight.SHOWN,
         title=f"one of about {members} members of {layer} is {units.significant(found.ratio, 2)} times slower",
         explanation=f"{share} of the requests take {slow}, the others {quick}. With many outstanding, most take no "
@@ -89,6 +92,11 @@ def _opinion(station: Station, found: Groups, held: tuple[CellSummary, ...]) -> 
         loss=float(np.mean([max(0.0, math.log(could / c.iops.value)) for c in held])),
         rows=tuple(_row(layer, found, c) for c in held),
     )
+
+
+def _in_flight(found: Groups, cell: CellSummary) -> float:
+    """How many of the slow ones at a time: one, where a member that serves them one by one limits the rate."""
+    return found.share * cell.iops.value * found.slow
 
 
 def _beside(layer: str, held: tuple[CellSummary, ...]) -> Evidence:
