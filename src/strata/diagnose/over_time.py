@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from strata.analyse.steadiness import FAR
 from strata.diagnose import times
 from strata.diagnose.case import Case, Station
 from strata.diagnose.paused import episodes, stalled
@@ -21,6 +22,9 @@ SAME_LENGTH, A_FEW = 2.0, 0.25
 ALIKE, EQUAL = 2.0, 1.25
 """The middle half of their lengths lies within this factor: what the machine does by chance comes in all lengths."""
 
+HELD, EXACTLY = 0.01, 1.1
+"""Share of all requests' time that those take which meet a stall; the middle half of their times lies within."""
+
 LEAST_REQUESTS = 4
 """Of a quick request's time, that a slow phase lasts: a few servers of one speed complete in volleys, which bins take
 for two rates (seen at 35 ms, four at once: 82 ms slow of every 117)."""
@@ -28,11 +32,13 @@ for two rates (seen at 35 ms, four at once: 82 ms slow of every 117)."""
 
 @dataclass(frozen=True)
 class LayerEpisodes:
-    """The episodes of one layer, by cell. ``looked``: cells that were cut finely enough to have any."""
+    """The episodes of one layer, by cell. ``looked``: cells that were cut finely enough to have any. ``by_requests``:
+    told by the requests that met them."""
 
     station: Station
     told: tuple[tuple[CellSummary, Episodes], ...]
     looked: tuple[CellSummary, ...]
+    by_requests: bool = False
 
     @property
     def share(self) -> float:
@@ -100,8 +106,41 @@ def courses(case: Case, kind: str) -> Iterator[LayerEpisodes]:
         course = LayerEpisodes(station, told, looked)
         if kind == "slow" and told and course.length_s < LEAST_REQUESTS * _one(course):
             course = replace(course, told=())
+        if not (course.told and course.common and course.alike and kind == "stalls"):
+            held = _by_requests(station, looked)
+            course = course if held is None else held if kind == "stalls" else replace(course, told=())
         if looked:
             yield course
+
+
+def _by_requests(station: Station, looked: tuple[CellSummary, ...]) -> LayerEpisodes | None:
+    """Stalls by the requests that meet them, where no device's counter says that it stands still: whatever is asked,
+    and however deep the queue, some take as long as all others of all workloads that do. Bins hold some of what is done
+    beside a stall that is about as long as they are, so that they take it for a slow phase."""
+    if not station.layer.target.remote:
+        return None
+    told = tuple(
+        (c, _held(c, c.tail.far_ns)) for c in looked if c.tail is not None and c.tail.far_ns and c.tail.far_time >= HELD
+    )
+    if len(told) < FEWEST:
+        return None
+    found = LayerEpisodes(station, told, looked)
+    # Where the usual request takes long, none can be far from it.
+    noticed = tuple(c for c in looked if (times.at(c, 50) or math.inf) * FAR <= found.length_s * 1e9)
+    found = replace(found, looked=noticed, by_requests=True)
+    alone = [e.length_s for c, e in told if c.workload.outstanding == 1]
+    if alone and not 1 / EQUAL <= _middle(alone) / found.length_s <= EQUAL:
+        return None
+    return found if found.common and found.scatter <= EXACTLY else None
+
+
+def _held(cell: CellSummary, ns: float) -> Episodes:
+    assert cell.tail is not None
+    often = cell.tail.far_ios * cell.ios / max(1, cell.workload.outstanding)
+    longest = cell.tail.most * (times.at(cell, 50) or 0.0)
+    return Episodes(
+        share=cell.tail.far_time, count=max(1, round(often)), length_s=ns / 1e9, longest_s=max(ns, longest) / 1e9
+    )
 
 
 def _one(course: LayerEpisodes) -> float:
@@ -162,6 +201,10 @@ def own_fault(course: LayerEpisodes) -> bool:
     counted = sum(stalled(c, e) is not None for c, e in course.told) >= MOST_OF * len(course.told)
     if counted and course.scatter <= EQUAL:
         return False
+    if course.by_requests:
+        # With many outstanding its threads wait often, and shortly, which makes no request late by all of it.
+        fewest = min(c.workload.outstanding for c, _ in course.told)
+        course = replace(course, told=tuple(one for one in course.told if one[0].workload.outstanding == fewest))
     waits = [w for c, _ in course.told if (w := c.readings.total(cpu.OWN_RUN_DELAY)) is not None]
     return bool(waits) and float(np.median(waits)) >= 0.5 * course.lost
 

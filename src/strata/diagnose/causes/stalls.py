@@ -9,7 +9,8 @@ Evidence it needs
     Differential: stalls in at least half of the layer's workloads, of one length, whatever the workload and also with
     one request at a time. Operational: a few requests take as long as a stall, the others as long as usual; the device
     has requests in flight meanwhile and completes none (``blockdev_stalled_seconds``). Bins that a stall fills in part
-    look like a slow phase: it is a stall where the device stands still for half of what is not done in it.
+    look like a slow phase: it is a stall where the device stands still for half of what is not done in it, or, over a
+    wire, where the late requests of all workloads are late by the same time.
 What rules it out
     A load generator that itself waited for a CPU for as long; stalls in deep queues only (then the queue delays
     the others); requests that complete during them (then they are slow phases); the same stalls at a layer below;
@@ -45,8 +46,9 @@ PRECEDENCE = 15
 SIDES = ("episodes",)
 LEAST_LOST = 0.02
 """Of the time: below it a stall is a single event."""
-LOST_ON_THE_WIRE = 0.005
-"""Of the segments, sent again: each waits for a timer of 200 ms or more where nothing follows it."""
+LOST_ON_THE_WIRE, ONE_EACH = 0.005, 0.5
+"""Of the segments, sent again: each waits for a timer of 200 ms or more where nothing follows it; of the late requests,
+so many segments sent again."""
 
 
 def judge(case: Case) -> Iterator[Opinion]:
@@ -56,11 +58,9 @@ def judge(case: Case) -> Iterator[Opinion]:
             continue
         remote = course.station.layer.target.remote
         again = [r.share for c, _ in course.told if remote and (r := c.resources.resent) is not None]
-        if again and float(np.median(again)) >= LOST_ON_THE_WIRE:
-            why = (
-                f"it waits for packets that the wire loses: {units.percent(float(np.median(again)), 2)} are "
-                "retransmitted"
-            )
+        usual = float(np.median(again or [0.0]))
+        if usual >= LOST_ON_THE_WIRE or (remote and _sent_again_for_each(course)):
+            why = f"it waits for packets that the wire loses: {units.percent(usual, 2)} are retransmitted"
             yield Opinion(False, why, layer=course.station.layer.name)
         elif remote and not again:
             # Without evidence: that the stalls come again would tell no more.
@@ -69,6 +69,16 @@ def judge(case: Case) -> Iterator[Opinion]:
             yield Opinion(None, "packet loss on the wire is not counted", layer=layer, missing=unseen)
         else:
             yield _opinion(course)
+
+
+def _sent_again_for_each(course: LayerEpisodes) -> bool:
+    """Whether about a segment is sent again for each late request, as where it is lost. A stall makes all outstanding
+    requests late together, and at most one segment is sent again to see whether the other end is still there."""
+    deepest, _ = max(course.told, key=lambda one: one[0].workload.outstanding)
+    again, tail = deepest.resources.resent, deepest.tail
+    if again is None or tail is None or not tail.far_ios:
+        return False
+    return again.rate >= ONE_EACH * tail.far_ios * deepest.iops.value
 
 
 def _opinion(course: LayerEpisodes) -> Opinion:
