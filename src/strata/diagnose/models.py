@@ -6,8 +6,7 @@ depths n that were measured, log-log between them, linear below the least. On to
 * delay D (seconds for each request, in parallel): n + X_B(n)·D = N (Little's law over both parts).
 * serial s (one request at a time): X ≤ 1/s, and s is added to each request; between the asymptotic bound
   min(1/s, N/(R+s)) and one exponential station, exactly (Erlang's loss formula, of N customers and one that serves).
-* bandwidth W: between a serial station whose service time is bytes ÷ W and a budget of bytes that costs nothing while
-  it lasts (a token bucket), min(W ÷ bytes, X_B).
+* bandwidth W: a serial station whose service time is bytes ÷ W.
 * cap C (a budget per second that costs nothing while it lasts): X = min(C, X_B).
 """
 
@@ -193,9 +192,7 @@ class _Rows:
         elif shape is LimitKind.SERIAL:
             low, high = self.with_station(one * seen, each(bases))
         elif shape is LimitKind.BANDWIDTH:
-            service = self.bs * seen / one
-            low, high = self.with_station(service, each(bases))
-            high = np.minimum(self.with_delay(each(bases))[1], 1 / service)
+            low, high = self.with_station(self.bs * seen / one, each(bases))
         else:
             # Here the parameter does not change the time: it is worked out once, and not for each value.
             low, high = (np.minimum(each(x), one / seen) for x in self.with_delay(bases))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 
@@ -19,7 +19,7 @@ class Path:
     """What limits a layer. Times in seconds, rates per second; 0 means: not there.
 
     ``reorder`` makes sequential writes that many times slower. ``burst``: bytes that pass the wire at once while it
-    has carried less than its rate (a token bucket).
+    has carried less than its rate (a token bucket); it seeds nothing.
     """
 
     servers: int = 8
@@ -29,7 +29,7 @@ class Path:
     base: float = 0.0
     delay: float = 0.0
     wire: float = 0.0
-    burst: int = 0
+    burst: int = field(default=0, repr=False)
     wire_writes_only: bool = False
     cap: float = 0.0
     lock: float = 0.0

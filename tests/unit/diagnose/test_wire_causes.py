@@ -134,11 +134,19 @@ def test_the_end_whose_queue_is_counted_is_met_also_where_the_other_end_sends_a_
 
 
 @pytest.mark.parametrize("rate", [3, 5])
-def test_a_wire_that_lets_bursts_pass_is_one_too(rate: int) -> None:
-    """What is sent one by one stays below its rate and waits for nothing: a token bucket, as shapers are."""
+def test_a_wire_that_lets_bursts_pass_is_named_by_the_queue_before_its_card(rate: int) -> None:
+    """What is sent one by one stays below its rate and waits for nothing (a token bucket): no one limit fits every row."""
     two = demo("path", Cause.WIRE_BANDWIDTH, wire=rate * MIB, burst=64 << 10)
-    verdict = diagnose(two.stack, two.analysis(seed=5, sd=0.02)).verdict
+
+    def met(cell: CellSummary) -> CellSummary:
+        full = cards(0.0 if cell.workload.outstanding == 1 else 40_000, 5e6)(cell)
+        return cell.model_copy(update={"counters": cell.counters | (full if cell.layer == "path" else {})})
+
+    analysis = two.analysis(seed=5, sd=0.02)
+    blind = diagnose(two.stack, analysis).verdict
+    verdict = diagnose(two.stack, analysis.model_copy(update={"cells": tuple(map(met, analysis.cells))})).verdict
     assert (verdict.layer, verdict.cause) == ("path", Cause.WIRE_BANDWIDTH)
+    assert blind.cause in (Cause.WIRE_BANDWIDTH, Cause.UNEXPLAINED, None)
 
 
 def test_without_any_counter_nothing_is_said_of_the_wire_but_by_the_shape() -> None:
