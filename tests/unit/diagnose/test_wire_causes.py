@@ -135,7 +135,7 @@ def test_the_end_whose_queue_is_counted_is_met_also_where_the_other_end_sends_a_
 
 @pytest.mark.parametrize("rate", [3, 5])
 def test_a_wire_that_lets_bursts_pass_is_named_by_the_queue_before_its_card(rate: int) -> None:
-    """What is sent one by one stays below its rate and waits for nothing (a token bucket): no one limit fits every row."""
+    """What is sent one by one stays below its rate and waits for nothing: no one limit fits every row."""
     two = demo("path", Cause.WIRE_BANDWIDTH, wire=rate * MIB, burst=64 << 10)
 
     def met(cell: CellSummary) -> CellSummary:
