@@ -56,7 +56,8 @@ def card_of(points: Sequence[Point]) -> FirstCard | None:
         return None
     wire = max(seen, key=lambda w: ((w.waiting or 0.0) >= WAITS, w.waiting or 0.0, w.most))
     peers = [w for w in seen if w.node == wire.node and w.interface != wire.interface and _kind(w) == _kind(wire)]
-    idle = next((w.interface for w in peers if w.most < IDLE * wire.most), None)
+    used = {w.interface for w in peers if w.most >= IDLE * wire.most}
+    idle = next((w.interface for w in peers if w.interface not in used), None)
     same = [(p, w) for p in points for w in p.upper.resources.cards if w.name == wire.name]
     return FirstCard(
         wire=wire,

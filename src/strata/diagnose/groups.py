@@ -66,11 +66,11 @@ def pass_by(station: Station) -> tuple[CellSummary, ...]:
     alone = [c for c in station.cells if c.workload.outstanding == 1 and not c.workload.rw.writes]
     quick = min((ns for c in alone if (ns := times.at(c, 50)) is not None), default=None)
     found = []
-    for cell in station.cells if quick is not None else ():
-        w, middle = cell.workload, times.at(cell, 50)
-        if w.outstanding < LEAST_DEPTH or w.rw.writes or not w.rw.random or middle is None or quick is None:
+    for cell in deep_reads(station):
+        middle = times.at(cell, 50)
+        if middle is None or quick is None:
             continue
-        if middle <= UNQUEUED * quick and w.outstanding / cell.iops.value * 1e9 >= WAITS * middle:
+        if middle <= UNQUEUED * quick and cell.workload.outstanding / cell.iops.value * 1e9 >= WAITS * middle:
             found.append(cell)
     return tuple(found)
 
@@ -92,11 +92,11 @@ def member(station: Station) -> tuple[Groups, tuple[CellSummary, ...]] | None:
     return None
 
 
-def same_reads(station: Station, found: Groups) -> Iterator[CellSummary]:
-    """The deep cells with the requests of the groups."""
+def deep_reads(station: Station) -> Iterator[CellSummary]:
+    """Its random reads with so many outstanding that most of them could wait for the others."""
     for cell in station.cells:
         w = cell.workload
-        if w.rw.random and not w.rw.writes and w.outstanding >= LEAST_DEPTH and w.bs == found.cell.workload.bs:
+        if w.outstanding >= LEAST_DEPTH and w.rw.random and not w.rw.writes:
             yield cell
 
 

@@ -23,7 +23,8 @@ ALIKE, EQUAL = 2.0, 1.25
 """The middle half of their lengths lies within this factor: what the machine does by chance comes in all lengths."""
 
 HELD, EXACTLY = 0.01, 1.1
-"""Share of all requests' time that those take which meet a stall; the middle half of their times lies within."""
+"""Share of all requests' time that those take which meet a stall; the middle half of their times lies within this
+factor."""
 
 LEAST_REQUESTS = 4
 """Of a quick request's time, that a slow phase lasts: a few servers of one speed complete in volleys, which bins take
@@ -130,6 +131,10 @@ def _by_requests(station: Station, looked: tuple[CellSummary, ...]) -> LayerEpis
     found = replace(found, looked=noticed, by_requests=True)
     alone = [e.length_s for c, e in told if c.workload.outstanding == 1]
     if alone and not 1 / EQUAL <= _middle(alone) / found.length_s <= EQUAL:
+        return None
+    # Of a slow phase that is longer than they are, several follow each other: then something is done in it.
+    cut = [e.length_s * (1 - 1 / e.factor) for c in looked for e in (episodes(c, "slow"),) if e and e.factor]
+    if cut and _middle(cut) > SAME_LENGTH * found.length_s:
         return None
     return found if found.common and found.scatter <= EXACTLY else None
 

@@ -12,7 +12,7 @@ from strata.diagnose import equal, over_time
 from strata.diagnose.case import Case
 from strata.diagnose.causes import generator as generator_rule
 from strata.diagnose.causes import impossible as impossible_rule
-from strata.diagnose.causes import iops_cap, medium
+from strata.diagnose.causes import iops_cap, medium, stalls
 from strata.diagnose.evidence import operational
 from strata.diagnose.layers import NamedFinding, confirmed, interventional
 from strata.diagnose.opinion import CEILING, UNCERTAIN, confidence
@@ -228,6 +228,9 @@ def unaffected(case: Case) -> Diagnosis:
     for kind in KINDS.values():
         if course := next(over_time.only_above(case, kind), None):
             return _interrupted(course)
+    for course in over_time.seen(case, "stalls"):
+        if course.by_requests and course.share >= stalls.LEAST_LOST:
+            return _late(course)
     if slow := slow_writes(case):
         return _unlike_reads(slow)
     low = medium.bottom(stack)
@@ -323,6 +326,20 @@ def _interrupted(course: LayerEpisodes) -> Diagnosis:
         f"{units.percent(course.share, 2)} of the time. What the layers share costs no more than expected.",
         "Measure the same workloads at the layer below, or trace them there.",
         (f"these workloads at the layer below {layer}",),
+        layer=layer,
+    )
+
+
+def _late(course: LayerEpisodes) -> Diagnosis:
+    """Requests that meet a stall, or what looks like one, and no evidence which."""
+    layer, late = course.station.layer.name, units.duration(course.length_s * 1e9)
+    return inconclusive(
+        f"some requests of {layer} take {late}, whatever is asked, and the cause is not known",
+        f"In {len(course.told)} of {len(course.looked)} workloads: {units.percent(course.share, 2)} of the time. A "
+        "server that stalls, one that a CPU quota holds back and packets that are lost look the same. What the layers "
+        "share costs no more than expected.",
+        f"Let Strata read the TCP counters and the processes of the node that serves {layer}, then measure again.",
+        (f"the retransmitted segments and the CPU time of the server of {layer}",),
         layer=layer,
     )
 

@@ -133,6 +133,17 @@ def test_the_end_whose_queue_is_counted_is_met_also_where_the_other_end_sends_a_
     assert found.verdict.cause is Cause.WRONG_CARD and "eth1 of n1" in found.verdict.headline
 
 
+def test_a_second_card_that_carries_the_other_direction_is_not_idle() -> None:
+    """Reads leave by eth1, and writes come in by eth0: in the cells of reads alone eth0 looks idle."""
+
+    def made(cell: CellSummary) -> dict[str, float]:
+        moved, writes = cell.bytes_per_second.value, cell.workload.rw.writes
+        both_ways = cards(0.0 if writes else 40_000, moved if writes else 0.0)(cell)
+        return both_ways | ({"net_bytes{direction=tx,interface=eth1,node=n1}": 0.0} if writes else {})
+
+    assert seen("slow-wire", made).verdict.cause is not Cause.WRONG_CARD
+
+
 @pytest.mark.parametrize("rate", [3, 5])
 def test_a_wire_that_lets_bursts_pass_is_named_by_the_queue_before_its_card(rate: int) -> None:
     """What is sent one by one stays below its rate and waits for nothing: no one limit fits every row."""

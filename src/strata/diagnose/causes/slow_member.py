@@ -38,7 +38,7 @@ from strata.diagnose import times
 from strata.diagnose.case import Case, Station
 from strata.diagnose.causes import generator
 from strata.diagnose.evidence import differential, operational
-from strata.diagnose.groups import Groups, member, same_reads
+from strata.diagnose.groups import Groups, deep_reads, member
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.reference import grounds
 from strata.model.analysis import CellSummary
@@ -63,16 +63,18 @@ def judge(case: Case) -> Iterator[Opinion]:
 def _opinion(station: Station, found: Groups, held: tuple[CellSummary, ...]) -> Opinion:
     layer = station.layer.name
     busy = float(np.median([_in_flight(found, c) for c in held]))
-    most = max([busy, *(_in_flight(found, c) for c in same_reads(station, found))])
+    same = [c for c in deep_reads(station) if c.workload.bs == found.cell.workload.bs]
+    # One that serves the slow ones one by one cannot serve more than that of them, in any cell.
+    most = max([busy, *(_in_flight(found, c) for c in same)])
+    beyond = most > BUSY[1]
     members = max(2, round(1 / found.share))
-    sure = BUSY[0] <= busy and most <= BUSY[1] and abs(found.share * members - 1) <= MOST_OFF
+    sure = BUSY[0] <= busy and not beyond and abs(found.share * members - 1) <= MOST_OFF
     slow, quick = units.duration(found.slow * 1e9), units.duration(found.quick * 1e9)
     could = members / found.quick
     share = units.percent(found.share, 2)
     return Opinion(
-        # One that serves the slow ones one by one cannot serve more than that of them.
-        holds=True if sure else False if most > BUSY[1] else None,
-        because="" if sure else f"the slow ones would be in flight {most if busy >= BUSY[0] else busy:.1f} at a time",
+        holds=False if beyond else True if sure else None,
+        because="" if sure else f"the slow ones would be in flight {most if beyond else busy:.1f} at a time",
         weight=Weight.SHOWN,
         title=f"one of about {members} members of {layer} is {units.significant(found.ratio, 2)} times slower",
         explanation=f"{share} of the requests take {slow}, the others {quick}. With many outstanding, most take no "

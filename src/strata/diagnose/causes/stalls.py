@@ -29,7 +29,7 @@ Source
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -62,23 +62,36 @@ def judge(case: Case) -> Iterator[Opinion]:
         if usual >= LOST_ON_THE_WIRE or (remote and _sent_again_for_each(course)):
             why = f"it waits for packets that the wire loses: {units.percent(usual, 2)} are retransmitted"
             yield Opinion(False, why, layer=course.station.layer.name)
-        elif remote and not again:
+        elif remote and (unseen := tuple(_unseen(course, again))):
             # Without evidence: that the stalls come again would tell no more.
-            unseen = ("the number of retransmitted segments (TCP counters)",)
-            layer = course.station.layer.name
-            yield Opinion(None, "packet loss on the wire is not counted", layer=layer, missing=unseen)
+            why, missing = unseen[0][0], tuple(lack for _, lack in unseen)
+            yield Opinion(None, why, layer=course.station.layer.name, missing=missing)
         else:
             yield _opinion(course)
 
 
 def _sent_again_for_each(course: LayerEpisodes) -> bool:
-    """Whether about a segment is sent again for each late request, as where it is lost. A stall makes all outstanding
-    requests late together, and at most one segment is sent again to see whether the other end is still there."""
-    deepest, _ = max(course.told, key=lambda one: one[0].workload.outstanding)
-    again, tail = deepest.resources.resent, deepest.tail
-    if again is None or tail is None or not tail.far_ios:
-        return False
-    return again.rate >= ONE_EACH * tail.far_ios * deepest.iops.value
+    """Whether about a segment is sent again for each late request in all cells that read, or in all that write (the
+    other end sends those of the other direction, and may not be counted). A stall makes all outstanding requests late
+    together, and one segment is sent again to see whether the other end is still there; of large writes more are."""
+    each: dict[bool, list[float]] = {False: [], True: []}
+    for cell, _ in course.told:
+        again, tail = cell.resources.resent, cell.tail
+        if cell.workload.outstanding > 1 and again is not None and tail is not None and tail.far_ios:
+            each[cell.workload.rw.writes].append(again.rate / (tail.far_ios * cell.iops.value))
+    return any(min(those) >= ONE_EACH for those in each.values() if len(those) > 1)
+
+
+def _unseen(course: LayerEpisodes, again: Sequence[float]) -> Iterator[tuple[str, str]]:
+    """What else makes requests over a wire late all alike, and was not counted: why, and what is missing."""
+    if not again:
+        yield "packet loss on the wire is not counted", "the number of retransmitted segments (TCP counters)"
+    waits = [s.waiting for c, _ in course.told for s in c.resources.servers]
+    if course.by_requests and not any(one is not None for one in waits):
+        yield (
+            "whether its server is held back, by a CPU quota or by others, is not counted",
+            "the CPU time of its server (counters of its node)",
+        )
 
 
 def _opinion(course: LayerEpisodes) -> Opinion:
