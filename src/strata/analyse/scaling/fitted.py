@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 from strata.analyse.scaling.knee import knee, worth_doubling
-from strata.analyse.scaling.least import Curve
+from strata.analyse.scaling.least import Curve, LawCurve
 from strata.analyse.scaling.plateau import Plateau, fit_plateau, fit_plateau_each
 from strata.analyse.scaling.traced import Traced
 from strata.analyse.scaling.usl import Usl, fit_usl, fit_usl_each
@@ -128,11 +128,11 @@ class Fitted:
 
     def knee(self) -> Estimate | None:
         """As `strata.analyse.scaling.knee.knee`."""
-        return self.over(lambda c: knee(c, self.least_load, REACH * self.most_load), "1")
+        return self.over(lambda c: knee(_law(c), self.least_load, REACH * self.most_load), "1")
 
     def worth_doubling(self, share: float) -> Estimate | None:
         """As `strata.analyse.scaling.knee.worth_doubling`."""
-        return self.over(lambda c: worth_doubling(c, share, self.least_load, REACH * self.most_load), "1")
+        return self.over(lambda c: worth_doubling(_law(c), share, self.least_load, REACH * self.most_load), "1")
 
 
 @dataclass(frozen=True)
@@ -200,6 +200,11 @@ def _neither(series: Sequence[LoadPoint], rms: float) -> str:
         times = steep.load / first.load, steep.rate / first.rate
         text += f": {times[0]:.3g} times the load gave {times[1]:.3g} times the rate, which is more than linear"
     return text
+
+
+def _law(curve: Curve) -> LawCurve:
+    assert isinstance(curve, LawCurve)
+    return curve
 
 
 def _off(curve: Curve, n: Floats, x: Floats) -> Floats:

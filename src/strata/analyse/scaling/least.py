@@ -46,15 +46,19 @@ class Curve(ABC):
         """At one load."""
         return float(self.rates(np.array([load]))[0])
 
-    def elasticity(self, loads: Floats) -> Floats:
-        """The share of one more percent of load that becomes rate (d ln X ÷ d ln N); the rest becomes time."""
-        step = 1e-4
-        more, less = self.rates(loads * (1 + step)), self.rates(loads / (1 + step))
-        return np.asarray(np.log(more / less) / (2 * np.log1p(step)))
 
-    def doubling(self, loads: Floats) -> Floats:
-        """What twice the load gains, as a share: 1 for twice the rate."""
-        return np.asarray(self.rates(2 * loads) / self.rates(loads) - 1)
+class LawCurve(Curve):
+    """A curve of a law with parameters, which says itself where it turns."""
+
+    @property
+    @abstractmethod
+    def half_is_time_at(self) -> float | None:
+        """The load from which on at most half of one more percent of it becomes rate (d ln X ÷ d ln N ≤ ½), and the
+        rest time; 0 where that is so at every load, None where at none."""
+
+    @abstractmethod
+    def doubling_gains_at(self, share: float) -> float | None:
+        """The load from which on twice as much gains this share (0 to 1) of the rate or less; 0 and None as above."""
 
 
 def least(residuals: Callable[[Floats], Floats], starts: Sequence[Sequence[float]], bounds: Bounds) -> Floats:

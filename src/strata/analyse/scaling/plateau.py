@@ -16,14 +16,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from strata.analyse.scaling.least import Curve, least_each
+from strata.analyse.scaling.least import LawCurve, least_each
 from strata.analyse.series.longrun import Floats
 
 SHARPEST = 30.0
 
 
 @dataclass(frozen=True)
-class Plateau(Curve):
+class Plateau(LawCurve):
     """``alone`` x₁, the rate of a load of 1 that meets no limit; ``limit`` C; ``sharpness`` p."""
 
     alone: float
@@ -50,6 +50,18 @@ class Plateau(Curve):
     def first(self) -> float:
         """The rate of a load of 1 without the limit."""
         return self.alone
+
+    @property
+    def half_is_time_at(self) -> float | None:
+        """The corner of the two bounds, however sharp it is."""
+        return self.limit / self.alone
+
+    def doubling_gains_at(self, share: float) -> float | None:
+        """Where 2ᵖ (1 + u) = (1 + share)ᵖ (1 + 2ᵖ u), u being (N·x₁ ÷ C)ᵖ."""
+        # As shares of 2^p, which may be large.
+        kept = ((1 + share) / 2) ** self.sharpness
+        over = (1 + share) ** self.sharpness - 1
+        return None if over <= 0 else self.limit / self.alone * ((1 - kept) / over) ** (1 / self.sharpness)
 
 
 def fit_plateau(

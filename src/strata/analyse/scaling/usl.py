@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from strata.analyse.scaling.least import Curve, least_each
+from strata.analyse.scaling.least import LawCurve, least_each
 from strata.analyse.series.longrun import Floats
 
 NO_CROSSTALK = 1e-12
@@ -27,7 +27,7 @@ NO_CROSSTALK = 1e-12
 
 
 @dataclass(frozen=True)
-class Usl(Curve):
+class Usl(LawCurve):
     """``contention`` α, ``crosstalk`` β, ``alone`` γ: the rate at a load of 1."""
 
     contention: float
@@ -59,6 +59,19 @@ class Usl(Curve):
     def first(self) -> float:
         """The rate of a load of 1."""
         return self.alone
+
+    @property
+    def half_is_time_at(self) -> float | None:
+        """Where 2(1 − α − βN²) is what the rate is divided by."""
+        contention, crosstalk = self.contention, self.crosstalk
+        return _falls_to_zero(3 * crosstalk, contention - crosstalk, contention - 1)
+
+    def doubling_gains_at(self, share: float) -> float | None:
+        """Where 2 D(N) = (1 + share) D(2N), D being what the rate is divided by."""
+        contention, crosstalk, times = self.contention, self.crosstalk, 1 + share
+        return _falls_to_zero(
+            crosstalk * (4 * times - 2), 2 * (contention - crosstalk) * (times - 1), (times - 2) * (1 - contention)
+        )
 
 
 def fit_usl(
@@ -92,3 +105,13 @@ def fit_usl_each(n: Floats, rates: Floats, errors: Floats, near: Sequence[Usl]) 
     starts = np.array([(c.contention, c.crosstalk, c.alone) for c in near])
     found, left = least_each(model, starts / units, ((0.0, 0.0, 1e-9), (1.0, math.inf, math.inf)))
     return [Usl(*p) for p in (found * units).tolist()], left
+
+
+def _falls_to_zero(second: float, first: float, none: float) -> float | None:
+    """The greatest N with second·N² + first·N + none = 0, where that grows with N from there on: 0 where it is beyond 0
+    at once, None where it never is."""
+    if none >= 0:
+        return 0.0
+    # Not the usual form: it loses everything where the crosstalk is faint.
+    below = first + math.sqrt(first**2 - 4 * second * none)
+    return -2 * none / below if below > 0 else None

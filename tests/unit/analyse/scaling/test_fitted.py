@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -91,6 +92,32 @@ def test_a_doubling_is_worth_it_until_it_gains_the_stated_share() -> None:
     law = Usl(0.05, 0.001, 100.0)
     at = worth_doubling(law, 0.2, 1, 500)
     assert at is not None and law.rate(2 * at) / law.rate(at) == pytest.approx(1.2, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "curve",
+    [
+        Usl(0.05, 0.001, 100.0), Usl(0.0, 0.01, 3.0), Usl(0.3, 0.0, 3.0), Usl(0.02, 1e-13, 3.0), Usl(0.001, 0.2, 3.0),
+        Plateau(100.0, 1200.0, 30.0), Plateau(5.0, 1200.0, 0.5), Plateau(100.0, 1200.0, 1.0),
+    ],
+)  # fmt: skip
+def test_both_loads_are_where_the_rates_themselves_say(curve: Usl | Plateau) -> None:
+    """From the rates on either side, not from the formulas."""
+    at = knee(curve, 1e-3, 1e9)
+    assert at is not None
+    more, less = curve.rate(at * 1.001), curve.rate(at / 1.001)
+    assert math.log(more / less) / (2 * math.log(1.001)) == pytest.approx(0.5, rel=1e-3)
+    for share in (0.05, 0.2, 0.5):
+        at = worth_doubling(curve, share, 1e-3, 1e12)
+        assert at is not None and curve.rate(2 * at) / curve.rate(at) - 1 == pytest.approx(share, rel=1e-6)
+
+
+def test_a_curve_that_is_past_it_from_the_start_and_one_that_never_is() -> None:
+    assert knee(Usl(1.0, 0.0, 3.0), 2, 500) == 2 and worth_doubling(Usl(1.0, 0.0, 3.0), 0.2, 2, 500) == 2
+    assert knee(Usl(0.0, 0.0, 3.0), 1, 500) is None and worth_doubling(Usl(0.0, 0.0, 3.0), 0.2, 1, 500) is None
+    assert (
+        knee(Plateau(1.0, 600.0, 2.0), 1, 500) is None and worth_doubling(Plateau(1.0, 6e6, 2.0), 0.2, 1, 500) is None
+    )
 
 
 def test_points_that_say_nothing_break_no_fit() -> None:
