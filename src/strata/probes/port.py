@@ -105,13 +105,15 @@ class Probe:
     """One source of counters. Opened once, read many times, from one thread at a time.
 
     ``columns``: what `read` gives, in its order; may grow at its end while the probe is open, and lose what `forget`
-    names, never else. ``absent``: what this machine does not give and why, a clause each.
+    names, never else. ``absent``: what this machine does not give and why, a clause each. ``idle``: nothing moves of
+    what it reads; a probe with a pace of its own is then read less often.
     """
 
     def __init__(self) -> None:
         self.columns: tuple[Column, ...] = ()
         self.absent: tuple[str, ...] = ()
         self.closed = False
+        self.idle = False
         self._kept = contextlib.ExitStack()
 
     def keep(self, path: str, scope: ProbeScope) -> PersistentFile:

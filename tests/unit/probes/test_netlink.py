@@ -71,6 +71,38 @@ def test_both_ask_the_same() -> None:
     assert ours == bytes(theirs.data[HEAD.size :])
 
 
+def test_one_walk_tells_of_both_families() -> None:
+    """And asks for what pyroute2 asks for in two."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as four,
+        socket.create_server(("::1", 0), family=socket.AF_INET6) as six,
+        socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True) as either,
+    ):
+        asked = [four.getsockname()[:2], six.getsockname()[:2], ("127.0.0.1", either.getsockname()[1])]
+        clients = [socket.create_connection(at) for at in asked]
+        own = Netlink(SOCK_DIAG)
+        ours = {(one.peer, one.peer_port): one for one in diag.sockets(own, diag.ESTABLISHED)}
+        inodes = {inode for inode, _, _ in diag.ends(own, diag.ESTABLISHED)}
+        listen = {one.local_port for one in diag.sockets(own, diag.LISTEN)}
+        assert {at[1] for at in asked} <= listen
+        for client, at in zip(clients, asked, strict=True):
+            one = ours[at]
+            assert (one.family, one.inode) == (client.family, os.fstat(client.fileno()).st_ino)
+            assert one.inode in inodes and (one.local, one.local_port) == client.getsockname()[:2]
+            assert diag.info(own, one), "its key finds it again"
+            client.close()
+        with DiagSocket() as library:
+            library.bind()
+            told = {
+                m["idiag_inode"]
+                for family in (socket.AF_INET, socket.AF_INET6)
+                for m in library.get_sock_stats(family=family, states=1 << diag.LISTEN)
+            }
+        mine = {os.fstat(server.fileno()).st_ino for server in (four, six, either)}
+        assert mine <= told and mine <= {one.inode for one in diag.sockets(own, diag.LISTEN)}
+        own.close()
+
+
 def test_both_read_the_same_disciplines() -> None:
     """Those of this machine; a test beside may add or remove one meanwhile."""
     own = Netlink(ROUTE)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from pathlib import Path
 
 import pytest
 
 from strata.host.proc import Sys
 from strata.model.series import Series
-from strata.probes import PROBES, ProbeScope, Sampler
-from strata.probes.stalls import DEVICES_MOST, EVERY_S, LEAST_S, _Device
+from strata.probes import PROBES, Probe, ProbeScope, Sampler
+from strata.probes.recording import SELDOM, ProbeRecording, Watched
+from strata.probes.stalls import DEVICES_MOST, EVERY_S, IDLE_LOOKS, LEAST_S, _Device
 
 DEVICE = "sys/class/block/sda/stat"
 
@@ -62,7 +64,7 @@ def sampled(tmp_path: Path, devices: list[str]) -> tuple[tuple[Series, ...], Sam
     for _ in range(60):
         if sampler._paced and len(sampler._paced["stalls"].watched[0].rows) > 5:
             break
-        sampler._paced["stalls"]._stop.wait(0.05)
+        time.sleep(0.05)
     return sampler.stop(), sampler
 
 
@@ -75,6 +77,57 @@ def test_it_has_a_pace_of_its_own_and_what_did_not_move_takes_no_room(tmp_path: 
     assert by["blockdev_stalls"].values[0] == 0 and by["blockdev_stalls"].values[-1] == 1
     assert len(by["blockdev_stalls"].values) <= 4, "before it moved, and after: two points each"
     assert by["blockdev_stalled_seconds"].values[-1] >= LEAST_S
+
+
+def test_while_nothing_is_asked_of_any_device_it_looks_a_fifth_as_often(tmp_path: Path) -> None:
+    files = [tmp_path / f"sys/class/block/{name}/stat" for name in ("sda", "sdb")]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b" ".join(line(7, 0)))
+    probe = PROBES["stalls"](ProbeScope(sys=Sys(tmp_path), devices=("sda", "sdb")))
+    for _ in range(IDLE_LOOKS):
+        assert not probe.idle
+        probe.read()
+    probe.read()
+    assert probe.idle
+    for moves in (line(7, 1), line(8, 0)):
+        files[1].write_bytes(b" ".join(moves))
+        probe.read()
+        assert not probe.idle, "a request is under way, or one was completed since"
+    for _ in range(IDLE_LOOKS + 1):
+        probe.read()
+    assert probe.idle
+    probe.close()
+
+
+class Clock(Probe):
+    """How often it is read."""
+
+    def __init__(self, *, idle: bool) -> None:
+        super().__init__()
+        self.reads, self.idle = 0, idle
+
+    def read(self) -> tuple[float, ...]:
+        self.reads += 1
+        return ()
+
+
+def test_a_recording_of_idle_probes_alone_is_read_more_rarely_and_ends_at_once() -> None:
+    idle, busy, beside = Clock(idle=True), Clock(idle=False), Clock(idle=True)
+    recordings = []
+    for probes in ((idle,), (busy, beside)):
+        recordings.append(ProbeRecording(EVERY_S))
+        recordings[-1].watched = [Watched(probe) for probe in probes]
+    late = ProbeRecording(600.0)
+    late.watched = [Watched(Clock(idle=True))]
+    for recording in (*recordings, late):
+        recording.run()
+    time.sleep(1.0)
+    for recording in (*recordings, late):
+        recording.end()
+        recording.end()
+    assert 1 <= idle.reads <= 1.0 / (SELDOM * EVERY_S) + 1
+    assert busy.reads == beside.reads > idle.reads
 
 
 def test_without_a_device_nothing_wakes_up(tmp_path: Path) -> None:

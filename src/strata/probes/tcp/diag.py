@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from strata.model.counters import Counter, tcp
 from strata.probes.netlink import Netlink, attributes
 
-_BY_FAMILY = 20
+_BY_FAMILY, _OF_BOTH = 20, 18
+"""Kinds of requests. The older one tells of both families in one walk of the kernel's table, which is most of what a
+walk takes (0.3 ms for 262,144 places); the newer one takes a walk for each, and finds a socket by its key.
+"""
 _TCP, _INFO = 6, 2
 _WITH_INFO = 1 << (_INFO - 1)
 ESTABLISHED, LISTEN = 1, 10
 _ID = struct.Struct("!HH16s16s")  # ports and addresses are in network order
 _REQUEST = struct.Struct("=BBBxI")
+_REQUEST_OF_BOTH = struct.Struct("=BxxB48xII")
 _MESSAGE = 72
 _MAPPED, _LOOPBACK = bytes(10) + b"\xff\xff", bytes(15) + b"\x01"
 """How an IPv4 address begins as one of IPv6, and the address of IPv6 that leads nowhere else."""
@@ -50,18 +54,11 @@ def ends(netlink: Netlink, state: int) -> Iterator[tuple[int, bytes, bytes]]:
     """(inode, its own end, the other end) of every TCP socket in that state, at a third of what `sockets` costs. An end
     is the same in both families. Raises `OSError` where the diagnostics are refused.
     """
-    for family in (socket.AF_INET, socket.AF_INET6):
-        try:
-            answers = _dump(netlink, family, state, 0)
-        except OSError:
-            if family == socket.AF_INET:
-                raise
-            continue  # no IPv6 here
-        for answer in answers:
-            here, there = answer[8:24], answer[24:40]
-            if family == socket.AF_INET:
-                here, there = _MAPPED + here[:4], _MAPPED + there[:4]
-            yield struct.unpack_from("=I", answer, 68)[0], answer[4:6] + here, answer[6:8] + there
+    for answer in _dump(netlink, state, 0):
+        here, there = answer[8:24], answer[24:40]
+        if answer[0] == socket.AF_INET:
+            here, there = _MAPPED + here[:4], _MAPPED + there[:4]
+        yield struct.unpack_from("=I", answer, 68)[0], answer[4:6] + here, answer[6:8] + there
 
 
 def is_loopback(end: bytes) -> bool:
@@ -74,15 +71,15 @@ def sockets_and_info(netlink: Netlink, state: int) -> Iterator[tuple[Socket, dic
     return ((_socket(answer), _info(answer)) for answer in _walk(netlink, state, _WITH_INFO))
 
 
-def _walk(netlink: Netlink, state: int, more: int) -> Iterator[bytes]:
-    for family in (socket.AF_INET, socket.AF_INET6):
-        with contextlib.suppress(OSError):  # no IPv6 here, or no tcp_diag
-            yield from _dump(netlink, family, state, more)
+def _walk(netlink: Netlink, state: int, more: int) -> list[bytes]:
+    with contextlib.suppress(OSError):  # no tcp_diag
+        return _dump(netlink, state, more)
+    return []
 
 
-def _dump(netlink: Netlink, family: int, state: int, more: int) -> list[bytes]:
-    body = _REQUEST.pack(family, _TCP, more, 1 << state) + bytes(48)
-    return [answer for answer in netlink.ask(_BY_FAMILY, body, dump=True) if len(answer) >= _MESSAGE]
+def _dump(netlink: Netlink, state: int, more: int) -> list[bytes]:
+    body = _REQUEST_OF_BOTH.pack(socket.AF_INET, more, 1 << state, 0)
+    return [answer for answer in netlink.ask(_OF_BOTH, body, dump=True) if len(answer) >= _MESSAGE]
 
 
 def info(netlink: Netlink, one: Socket) -> dict[str, int] | None:
