@@ -7,6 +7,9 @@ import json
 from dataclasses import dataclass
 from functools import partial
 
+from markupsafe import Markup, escape
+
+from strata import units
 from strata.app import compare as comparing
 from strata.app import history as remembering
 from strata.app import kept
@@ -86,8 +89,9 @@ class RememberedPages:
         def html(twin: str) -> str:
             found, whole = each()
             made = own_page(
-                "several.html", "", found=found, rows=_rows(found), lines=compare_lines, anyway=anyway, whole=whole
-            )
+                "several.html", "", found=found, rows=_rows(found), in_a_row=_in_a_row, lines=compare_lines,
+                anyway=anyway, whole=whole,
+            )  # fmt: skip
             return made(twin)
 
         return Shown(html, lambda: render_part("comparisons", "comparisons", each()[0]))
@@ -149,6 +153,24 @@ def _matching(cell: str, cells: dict[str, int]) -> dict[str, int]:
 
 def _cells_json(cells: dict[str, int]) -> str:
     return json.dumps({"schema": "strata.cells/1", "cells": cells}, indent=2, ensure_ascii=False)
+
+
+def _in_a_row(found: list[ComparedRuns], cells: list[CellCompared | None]) -> Markup:
+    """What each run is in this cell. Not in the template, which would place seven values in each of a thousand cells:
+    that takes a tenth of the page's time."""
+    made = []
+    for one, c in zip(found, cells, strict=True):
+        if c is None:
+            told = '<span class="empty">–</span>'
+        else:
+            words = compare_lines.verdict(c, one.margin)
+            told = (
+                f'<span class="value">{escape(compare_lines.change(c.iops))}</span> '
+                f'<span class="mark">{compare_lines.MARK[c.verdict]}</span> {escape(words)}<br>'
+                f'<span class="small">{units.count(c.a.value)} → {units.count(c.b.value)} IOPS</span>'
+            )
+        made.append(f'<td data-layer="{escape(one.b.run)}">{told}</td>')
+    return Markup("".join(made))
 
 
 def _rows(found: list[ComparedRuns]) -> list[tuple[str, str, list[CellCompared | None]]]:
