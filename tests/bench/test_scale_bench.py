@@ -32,6 +32,18 @@ def test_bars_are_met_or_missed_and_what_was_refused_is_told() -> None:
     assert table([])[1] is False
 
 
+def test_a_change_whose_equal_measurements_differ_judges_no_prediction() -> None:
+    """What it gained is not known; how far the prediction lies from that has no say in it."""
+    unsteady, steady = record(2.0, 100, 150), record(2.0, 100, 200)
+    unsteady["changes"][0]["spread"], steady["changes"][0]["spread"] = 0.06, 0.04
+    text, met = table([unsteady, steady], whole=False)
+    assert met and "| unsteady |" in text and "changes 1 (a part of the set)" in text
+    assert "differ by more than 5% from their mean: 1" in text
+    assert table([unsteady], whole=False)[1] is False, "nothing that judges is no proof"
+    unsteady["changes"][0]["spread"] = 0.04
+    assert table([unsteady, steady], whole=False)[1] is False
+
+
 def test_a_part_of_the_set_says_how_much_it_has_and_is_judged_by_its_errors_alone() -> None:
     good, bad = [record(2.0, 100, 200)], [record(2.0, 100, 150)]
     text, met = table(good, whole=False)

@@ -10,6 +10,9 @@ from scalebench.trial import Record
 from strata import units
 
 MEDIAN, WORST, COVERED, CHANGES, STACKS = 0.05, 0.15, 0.90, 40, 4
+UNSTEADY = 0.05
+"""Share by which equal measurements of a change may differ from their mean: what it gains is not known nearer, and
+with more than this it judges no prediction."""
 Bar = tuple[str, bool | None]
 """In words, and whether it is met; None: it is told and not judged."""
 
@@ -31,12 +34,17 @@ class Judged:
     kept_from_tuning: bool = False
     """Every second change of a group: no rule of the prediction is made after looking at these."""
     spread: float | None = None
-    """How far equal measurements before it lie from their mean, as a share: no prediction can be nearer."""
+    """How far equal measurements of it lie from their mean, as a share: no prediction can be nearer."""
 
     @property
     def real(self) -> float:
         """Times the rate before."""
         return self.after / self.before
+
+    @property
+    def unsteady(self) -> bool:
+        """Whether it cannot judge."""
+        return (self.spread or 0.0) > UNSTEADY
 
     @property
     def error(self) -> float:
@@ -70,7 +78,8 @@ def table(records: Sequence[Record], *, whole: bool = True) -> tuple[str, bool]:
     lines = ["| lab | asked | before | after | real gain | predicted | error | |", "|---|---|--:|--:|--:|--:|--:|---|"]
     for r in rows:
         told = f"{r.gain:.2f} ({r.low:.2f}–{r.high:.2f})"
-        mark = "; ".join(w for w in ("" if r.covered else "outside", r.flaw, "kept" * r.kept_from_tuning) if w)
+        held = "unsteady" if r.unsteady else "" if r.covered else "outside"
+        mark = "; ".join(w for w in (held, r.flaw, "kept" * r.kept_from_tuning) if w)
         before = units.count(r.before) + (f" ±{r.spread:.1%}" if r.spread is not None else "")
         lines.append(
             f"| {r.group} | `{r.asked}` | {before} | {units.count(r.after)} | {r.real:.2f} | {told} "
@@ -78,8 +87,16 @@ def table(records: Sequence[Record], *, whole: bool = True) -> tuple[str, bool]:
         )
     if not rows:
         return "no changes are kept", False
+    loose, rows = [r for r in rows if r.unsteady], [r for r in rows if not r.unsteady]
+    if not rows:
+        return "\n".join([*lines, "", "no change judges: equal measurements of each differ too much"]), False
     met, none = (*_counts(rows, whole), *_bars(rows)), refused(records)
-    lines += ["", *_told(met), f"* not predicted: {len(none)}", *(f"  * {text}" for text in none)]
+    lines += ["", *_told(met)]
+    if loose:
+        lines.append(
+            f"* not judged, as equal measurements differ by more than {UNSTEADY:.0%} from their mean: {len(loose)}"
+        )
+    lines += [f"* not predicted: {len(none)}", *(f"  * {text}" for text in none)]
     parts = (
         ("Without those whose measurement is known to be flawed:", [r for r in rows if not r.flaw]),
         ("Those that were kept from tuning:", [r for r in rows if r.kept_from_tuning]),

@@ -50,24 +50,24 @@ def _changed(group: Group, lab: Lab, stack: Path, store: Path, say: Say) -> Reco
     run = _strata((*words, "--budget", BUDGET, "--no-open-loop", "--store", str(store)), lab)["run"]
     say(f"· {group.name}: swept in {time.monotonic() - begun:.0f} s")
     places = list(dict.fromkeys(c.at for c in group.changes))
-    # What cannot be undone is measured twice before; all else again after each change, so that drift is in both.
+    # All twice: what cannot be undone at once, all else before and after each change, so that drift is in both.
     befores = {at: [_rate(group, lab, at, group.reach) for _ in range(1 if group.undone else 2)] for at in places}
     afters = []
     for change in group.changes:
         change.do(lab)
         name = change.asked.partition("=")[0]
         at = change.asked.split("=")[1].split("@")[0] if name == group.over else change.at
-        afters.append(_rate(group, lab, at, change.reach or group.reach))
+        afters.append([_rate(group, lab, at, change.reach or group.reach) for _ in range(2)])
         change.undo(lab)
         if group.undone:
             befores[change.at].append(_rate(group, lab, change.at, group.reach))
-        say(f"  {change.asked}: {_words(befores[change.at])} -> {afters[-1]:.0f}")
+        say(f"  {change.asked}: {_words(befores[change.at])} -> {_words(afters[-1])}")
     changes = []
     for change, after in zip(group.changes, afters, strict=True):
-        before = fmean(befores[change.at])
-        spread = max(abs(b / before - 1) for b in befores[change.at])
+        before, then = fmean(befores[change.at]), fmean(after)
+        spread = max(*(abs(b / before - 1) for b in befores[change.at]), *(abs(a / then - 1) for a in after))
         changes.append({
-            "asked": change.asked, "before": round(before, 2), "after": round(after, 2), "spread": round(spread, 4),
+            "asked": change.asked, "before": round(before, 2), "after": round(then, 2), "spread": round(spread, 4),
         })  # fmt: skip
     return {
         "record": 1, "group": group.name, "stack": group.stack, "options": dict(group.options),
