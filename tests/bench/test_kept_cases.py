@@ -75,7 +75,8 @@ def test_every_case_that_was_looked_at_is_one_that_the_split_kept_apart() -> Non
 
 
 def test_every_kept_case_is_small_and_has_the_name_of_its_trial() -> None:
-    assert sum(path.stat().st_size for path in CASES) < 10_000_000
+    # On average half of what one may have: at the 843 that the bench aims at the repository carries 17 MB of them.
+    assert sum(path.stat().st_size for path in CASES) <= len(CASES) * kept.MOST_BYTES / 2
     for path, trial in _trials().items():
         assert path.stat().st_size <= kept.MOST_BYTES, path
         assert path.name == f"{trial.name}{kept.ENDING}"
