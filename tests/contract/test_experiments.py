@@ -15,6 +15,7 @@ from engine_cases import MIB, request
 from namespaces import two_nodes
 
 from strata.app import experiment as app_experiment
+from strata.app import further as app_further
 from strata.app.demos import scenario
 from strata.app.diagnose import DEMO_SIZE, chosen_workloads, demo_source
 from strata.app.driven.held import Held
@@ -34,11 +35,12 @@ from strata.model.analysis import NoiseFloor
 from strata.model.endpoint import Endpoint, address
 from strata.model.estimate import Estimate
 from strata.model.experiment import Condition, Experiment, ExperimentRecord, Outcome, Prediction, Refusal, Tried
-from strata.model.plan import HEAD, StepKind
+from strata.model.plan import HEAD, Plan, Step, StepKind
 from strata.model.run import Report
 from strata.model.rw import Rw
 from strata.model.stack import Layer, Node, Stack
 from strata.model.workload import ClosedLoop, Sync, Workload
+from strata.plan.detail import ROUNDS_LAST
 from strata.plan.ident import new_id
 
 NOISE = NoiseFloor(between_rounds=0.05, within_bins=0.05, tolerance=0.05, rounds=2, cells=2)
@@ -112,6 +114,31 @@ def test_an_experiment_is_kept_so_that_it_can_be_told_and_judged_again(tmp_path:
         assert Report.model_validate_json(
             Report(run=run, results=mine, analysis=analysis, diagnosis=told).model_dump_json()
         )
+
+
+def test_the_time_that_no_experiment_needs_is_for_further_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a verdict that blames nobody: a round at a time, judged anew after each, to the last that is left."""
+    monkeypatch.setattr(app_experiment, "_undecided", lambda *_: True)
+    asked_for: list[tuple[float, int]] = []
+
+    def twice(plan: Plan, _found: object, seconds: float, first: int, _doubted: object, most: int) -> tuple[Step, ...]:
+        asked_for.append((seconds, most))
+        number = plan.rounds_most
+        cells = plan.cells if len(asked_for) <= 2 else ()
+        return tuple(Step(order=first + i, round=number, cell=cell.key) for i, cell in enumerate(cells))
+
+    with demo(tmp_path / "s.db", screen=True) as session:
+        session.measure()
+        monkeypatch.setattr(app_further, "further_round", twice)
+        before = session.analyse()
+        after, told = experimented(session, before)
+        assert {c.rounds for c in after.cells} == {c.rounds + 2 for c in before.cells}
+        assert session.store.outcome(session.running().id) == (after, told)
+        assert {most for _, most in asked_for} == {ROUNDS_LAST} and len(asked_for) == 3
+        left = [seconds for seconds, _ in asked_for]
+        assert left == sorted(left, reverse=True) and left[0] > 0
 
 
 def test_what_cannot_be_done_here_is_refused_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from strata.model.estimate import Estimate
 from strata.model.percentiles import SHOWN_PERCENTILES
 from strata.model.plan import Plan
 from strata.model.stack import Layer
+from strata.model.workload import Workload
 
 FILE_OVER_DISK = 0.05
 OTHERWISE = 0.15
@@ -74,7 +75,7 @@ def _pair(upper: CellRounds, lower: CellRounds, expected: float, noise: NoiseFlo
     if iops is None:
         return None
     latency = {p: r for p in SHOWN_PERCENTILES if (r := _ratio(upper, lower, p, pooled)) is not None}
-    return Comparison(
+    found = Comparison(
         layer=upper.layer,
         below=lower.layer,
         workload_key=upper.workload.key,
@@ -85,6 +86,23 @@ def _pair(upper: CellRounds, lower: CellRounds, expected: float, noise: NoiseFlo
         allowance=expected,
         verdict=equivalence(iops, expected),
     )
+    return held_open(found, *((side.workload, side.ios / len(side.values)) for side in (upper, lower)))
+
+
+def held_open(one: Comparison, *sides: tuple[Workload, float]) -> Comparison:
+    """The comparison with no narrower interval than its cells can give, each a workload and its I/Os in one round.
+
+    Of D I/Os that are kept outstanding, up to D are under way where the time of a cell begins and where it ends, and a
+    device that serves them in an order of its own completes them in batches: N completions are as good as N ± D. Where
+    N is less than D the queue was not served once, and the rate is known to a factor of 1 + D/N.
+    """
+    known_to = math.prod(1 + w.outstanding / ios for w, ios in sides if w.saturates and 0 < ios < w.outstanding)
+    if known_to == 1 or one.iops.low is None or one.iops.high is None:
+        return one
+    value = one.iops.value
+    low, high = min(one.iops.low, value / known_to), max(one.iops.high, value * known_to)
+    iops = one.iops.model_copy(update={"low": low, "high": high})
+    return one.model_copy(update={"iops": iops, "verdict": equivalence(iops, one.allowance), "unserved": True})
 
 
 def _shared(upper: CellRounds, lower: CellRounds, metric: str) -> list[tuple[float, float]]:

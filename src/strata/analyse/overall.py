@@ -7,20 +7,26 @@ are, and what they differ by beyond their noise (Cochran's Q, 1954) is added to 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from strata.analyse.stats import PRIOR_DF
-from strata.model.analysis import Comparison
+from strata.model.analysis import Comparison, Equivalence
 from strata.model.estimate import Estimate
+from strata.model.groups import grouped
 
 DIFFER = 0.05
 """The chance of so different workloads by noise alone (Cochran's Q; the farthest of them), below which they are not of
 one level."""
 SURELY = 0.025
 """The chance that the whole of a 95 % interval lies below where the value does not."""
+
+
+CHANCE = 0.01
+"""What is taken for chance in a whole run, by each of two tests: at most one healthy stack in fifty is blamed (with
+0.05 one in ten)."""
 
 
 @dataclass(frozen=True)
@@ -82,3 +88,21 @@ def several_by_chance(rows: int, of: int) -> float:
     from scipy.special import bdtrc
 
     return float(bdtrc(rows - 1, of, SURELY))
+
+
+def beyond_chance(slow: Collection[Comparison], workloads: int, every: Sequence[Comparison]) -> bool:
+    """Whether these of a pair's ``workloads`` lie below their line by more than the work of chance in a run of so many
+    comparisons: the worst of them against all (Bonferroni 1936), or their number against that of pairs (binomial)."""
+    pairs = len({(c.layer, c.below) for c in every})
+    worst = min(map(by_chance, slow))
+    return worst * len(every) < CHANCE or several_by_chance(len(slow), workloads) * pairs < CHANCE
+
+
+def doubted(every: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Those surely below their line, each by itself, that chance may have put there all the same."""
+    found: list[Comparison] = []
+    for some in grouped(((c.layer, c.below), c) for c in every).values():
+        slow = [c for c in some if c.verdict is Equivalence.ABOVE]
+        if slow and not beyond_chance(slow, len(some), every):
+            found += slow
+    return tuple(found)

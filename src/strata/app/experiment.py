@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from strata.app.further import fastest_writes
+from strata.app.further import fastest_writes, last_round
 from strata.app.live import standing_of
 from strata.app.plan import experiment_plan, experiment_round
 from strata.app.runner import Change
@@ -26,12 +26,12 @@ from strata.model.analysis import Analysis, CellSummary, NoiseFloor
 from strata.model.caching import refusal
 from strata.model.endpoint import Endpoint, is_loopback
 from strata.model.experiment import Condition, Experiment, ExperimentRecord, Refusal, Tried
-from strata.model.finding import Diagnosis
+from strata.model.finding import Diagnosis, VerdictKind
 from strata.model.placement import Placement
 from strata.model.plan import Plan
 from strata.model.progress import Phase, Progress
 from strata.model.result import CellResult
-from strata.model.run import RunStatus
+from strata.model.run import Run, RunStatus
 from strata.run.machine import RunMachine
 
 if TYPE_CHECKING:
@@ -190,15 +190,19 @@ def experimented(session: Session, analysis: Analysis) -> tuple[Analysis, Diagno
             passed = tuple(r.experiment for r in refused)
             session.standing = standing_of(diagnosis)
             experiment = propose(stack, analysis, tried, budget.seconds_left, passed)
-            if experiment is None:
-                break
-            found = _carried_out(session, experiment, analysis.noise)
-            if isinstance(found, Refusal):
-                refused = (*refused, found)
+            if experiment is not None:
+                found = _carried_out(session, experiment, analysis.noise)
+                if isinstance(found, Refusal):
+                    refused = (*refused, found)
+                else:
+                    tried = (*tried, found)
+            elif _undecided(analysis, diagnosis) and _again(session):
+                # What the rounds are too few to tell, no experiment tells either: the time that is left is theirs.
+                analysis = session.analyse()
             else:
-                tried = (*tried, found)
+                break
             diagnosis = told()
-            session.store.save_diagnosis(run.id, diagnosis)
+            session.store.save_outcome(run.id, analysis, diagnosis)
             # Who watches sees what the last experiment said, too.
             session.emit(Progress(phase=Phase.CONFIRM, standing=standing_of(diagnosis)))
         # Where the numbers do not explain themselves, the order in which the device gets the requests is looked at.
@@ -209,6 +213,30 @@ def experimented(session: Session, analysis: Analysis) -> tuple[Analysis, Diagno
             diagnosis = told()
             session.store.save_outcome(run.id, analysis, diagnosis)
     return analysis, diagnosis
+
+
+def _undecided(analysis: Analysis, diagnosis: Diagnosis) -> bool:
+    """Whether more rounds may change the verdict: nobody is blamed, or a layer may be slow of which nothing is said."""
+    from strata.analyse.overall import doubted
+
+    said = {f.layer for f in diagnosis.findings}
+    nobody = diagnosis.verdict.kind is VerdictKind.INCONCLUSIVE
+    return nobody or any(c.layer not in said for c in doubted(analysis.comparisons))
+
+
+def _again(session: Session) -> bool:
+    """Whether one more round of the cells that cannot be told was measured."""
+    ends: list[str] = []
+    status = last_round(session, lambda end: ends.append(end.message))
+    if ends:
+        session.keep(message=session.say(*ends))
+    if status is RunStatus.STOPPED:
+        raise _stopped(session.running())
+    return status is RunStatus.DONE
+
+
+def _stopped(run: Run) -> Stopped:
+    return Stopped("the verdict is kept; its experiment did not complete", hint=f"strata report {run.id}")
 
 
 def tried_of(
@@ -310,7 +338,7 @@ def _rounds(
             emit=lambda p: session.emit(p.model_copy(update={"phase": Phase.CONFIRM})),
         )
         if status is RunStatus.STOPPED:
-            raise Stopped("the verdict is kept; its experiment did not complete", hint=f"strata report {run.id}")
+            raise _stopped(run)
     return results
 
 

@@ -12,7 +12,7 @@ from strata.model.result import CellResult
 from strata.model.run import RunStatus
 from strata.model.workload import Workload
 from strata.plan.cost import bytes_written
-from strata.plan.detail import further_round
+from strata.plan.detail import ROUNDS_LAST, ROUNDS_MOST, further_round
 from strata.run.execute import Finish
 from strata.run.machine import RunMachine
 
@@ -95,21 +95,34 @@ def add_rounds(session: Session, finished: Callable[[Finish], None]) -> RunStatu
     ``finished`` is told how each of them ended. Each is a part of the plan before it is measured, so that a run that
     is stopped in it goes on there.
     """
-    with session.budget().spending():
-        while steps := _next_round(session):
+    budget = session.budget()
+    with budget.spending():
+        while steps := _next_round(session, budget.detail_left, ROUNDS_MOST):
             if _measured(session, steps, finished) is RunStatus.STOPPED:
                 return RunStatus.STOPPED
     return RunStatus.DONE
 
 
-def _next_round(session: Session) -> tuple[Step, ...]:
+def last_round(session: Session, finished: Callable[[Finish], None]) -> RunStatus | None:
+    """One more, where no experiment is left that could tell: of all the time that is left, and of cells that have had
+    their rounds, too. None where nothing is left to be told."""
+    plan, budget = session.running().plan, session.budget()
+    if plan.further is None or not plan.further.detail:
+        return None
+    steps = _next_round(session, budget.seconds_left, ROUNDS_LAST)
+    return _measured(session, steps, finished) if steps else None
+
+
+def _next_round(session: Session, seconds: float, most: int) -> tuple[Step, ...]:
     """In the plan of the run already; empty where nothing is left to be told, or no time for it."""
     # Numerical libraries take longer to load than a cell: after the first rounds.
     from strata.analyse import compared
+    from strata.analyse.overall import doubted
 
     run, budget = session.running(), session.budget()
     kept, plan = session.cells(), run.plan
-    steps = further_round(plan, compared(plan, kept, run.noise, run.earlier), budget.detail_left, session.next_order())
+    found = compared(plan, kept, run.noise, run.earlier)
+    steps = further_round(plan, found, seconds, session.next_order(), doubted(found), most)
     fastest = fastest_writes(kept)
     span = plan.ramp_s + plan.runtime_s
     if not budget.may_write([(plan.cell(s.cell).workload, span, fastest.get(s.cell)) for s in steps], plan):

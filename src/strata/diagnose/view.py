@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from strata.analyse.compare import held_open
 from strata.analyse.stats import PRIOR_DF, t_quantile
 from strata.model.analysis import Analysis, CellSummary, Comparison, Equivalence, Remote
 from strata.model.stack import Layer, Stack
@@ -156,7 +157,9 @@ def views(stack: Stack, analysis: Analysis) -> tuple[View, ...]:
                 continue
             upper, lower = analysis.summary(one.layer, one.workload_key), analysis.summary(one.below, one.workload_key)
             if upper and lower and upper.workload.saturates and one.iops.value > 0:
-                points.append(_point(one, upper, lower))
+                # Runs that were kept before comparisons said so themselves.
+                asked = held_open(one, *((side.workload, side.ios / side.rounds) for side in (upper, lower)))
+                points.append(_point(asked, upper, lower))
         if points:
             found.append(View(stack, analysis, layer, below, tuple(points), tuple(points)))
     return tuple(found)

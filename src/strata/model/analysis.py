@@ -136,7 +136,8 @@ class Comparison(Value):
 
     ``iops`` below 1 is slower; a latency ratio above 1 is slower. ``expected_overhead`` is the allowance that was
     stated, ``allowance`` what ``verdict``, the equivalence test on IOPS, held the interval against: the same, in runs
-    of earlier versions widened by the noise.
+    of earlier versions widened by the noise. ``unserved``: in the time of one of the cells not even those I/Os were
+    completed that are kept outstanding; further rounds as short tell no more.
     """
 
     layer: str
@@ -148,6 +149,7 @@ class Comparison(Value):
     expected_overhead: float
     allowance: float
     verdict: Equivalence
+    unserved: bool = sparse(False)
 
     @property
     def line(self) -> float:

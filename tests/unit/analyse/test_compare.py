@@ -8,7 +8,7 @@ import random
 import pytest
 
 from strata.analyse import analyse
-from strata.analyse.compare import equivalence, expected_overhead
+from strata.analyse.compare import equivalence, expected_overhead, held_open
 from strata.model.analysis import Analysis, Equivalence
 from strata.model.estimate import Estimate
 from strata.model.result import CellResult
@@ -66,6 +66,29 @@ def analysis(share: float, *, sd: float, rounds: int, seed: int, drift: float = 
                 noisy = x * math.exp(rng.gauss(0, sd) + shared[r])
                 results.append(cell_result(layer, w, r, engine_result(w, noisy)))
     return analyse(plan_of(stack, workloads, rounds), results)
+
+
+@pytest.mark.parametrize(
+    ("share", "depth", "verdict", "unserved"),
+    [
+        (0.22, 32, Equivalence.CANNOT_TELL, True),
+        (0.22, 8, Equivalence.ABOVE, False),
+        (0.004, 32, Equivalence.ABOVE, True),
+    ],
+)
+def test_what_did_not_serve_its_queue_once_is_slow_only_where_it_could_not_have_been_under_way(
+    share: float, depth: int, verdict: Equivalence, unserved: bool
+) -> None:
+    """A disk that takes requests in an order of its own: 40 of them in the time, or 9 and 32 that are not done."""
+    stack, deep, below = Stack(name="s", layers=(DISK, FILE)), workload(depth=depth), 40 if share > 0.1 else 1000
+    results = [
+        cell_result(layer, deep, r, engine_result(deep, x, seconds=1.0))
+        for r in range(3)
+        for layer, x in (("disk", below), ("file", below * share))
+    ]
+    (one,) = analyse(plan_of(stack, [deep], 3), results).comparisons
+    assert (one.verdict, one.unserved) == (verdict, unserved)
+    assert held_open(one, (deep, round(below * share)), (deep, below)) == one, "said once"
 
 
 def test_pairing_by_round_takes_a_drift_of_30_percent_out() -> None:

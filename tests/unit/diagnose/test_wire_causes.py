@@ -231,6 +231,18 @@ def test_waits_that_are_short_or_the_same_below_are_no_cause(waits: tuple[float,
     assert named(found) is Cause.PER_REQUEST_COST
 
 
+@pytest.mark.parametrize(("waits", "blamed"), [(0.2, False), (0.4, True)])
+def test_a_server_beside_a_neighbour_waits_a_little_and_is_not_blamed_for_it(waits: float, blamed: bool) -> None:
+    """All that is lost are its waits, and what the layer may cost is no loss."""
+    two = demo("path", Cause.PROCESSORS, delay=2e-3 * waits / (1 - waits))
+    analysis = two.analysis(seed=3, sd=0.02)
+    waited = {"path": server(0.3, waits), "direct": server(0.3, 0.0)}
+    cells = (c.model_copy(update={"counters": waited[c.layer](c)}) for c in analysis.cells)
+    found = diagnose(two.stack, analysis.model_copy(update={"cells": tuple(cells)}))
+    assert (named(found) is Cause.PROCESSORS) is blamed
+    assert all(f.cause is not Cause.PROCESSORS for f in found.findings) or blamed
+
+
 def test_a_wire_that_is_never_quiet_is_no_far_wire() -> None:
     """Somebody fills it, and the cards were not read: even alone a request meets a queue."""
     found = seen("far-wire", connection(5.05e-3, 14e-3), connection(50e-6))

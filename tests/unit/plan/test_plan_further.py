@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from strata.analyse.overall import doubted
 from strata.app.experiment import ROUNDS as OF_EXPERIMENT
 from strata.app.experiment import _may_write
 from strata.app.further import DETAIL_SHARE, LEAST_SHARE, Budget, _measured, fastest_writes
@@ -22,7 +23,7 @@ from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.result import CellResult, EngineResult
 from strata.model.stack import Layer, Stack
 from strata.model.workload import Sync, Workload
-from strata.plan.detail import AT_STAKE, ROUNDS_MOST, further_round
+from strata.plan.detail import AT_STAKE, ROUNDS_LAST, ROUNDS_MOST, further_round
 from strata.plan.expand import Schedule, expand
 from strata.plan.screening import LEAST_S, MOST_S, RAMP_S, ROUNDS, SCREENING_S, START_S, lengths
 from strata.plan.workloads import DIAGNOSE
@@ -90,6 +91,17 @@ def test_a_further_round_fits_the_time_and_takes_the_worst_first() -> None:
     assert further_round(plan, some, plan.step_s) == ()
 
 
+def test_what_chance_may_have_put_below_its_line_is_measured_again_and_what_no_such_cell_tells_is_not() -> None:
+    many = [pair(key, 0.9, 0.97, Equivalence.WITHIN) for key in KEYS[1:]]
+    plan, surely = planned(), [pair(KEYS[0], 0.60, 0.62, Equivalence.ABOVE), *many]
+    slow = pair(KEYS[0], 0.45, 0.6, Equivalence.ABOVE)
+    assert doubted(surely) == () and doubted([slow, *many]) == (slow,)
+    assert {s.cell for s in further_round(plan, many, 60.0, doubted=[slow])} == {f"l0/{KEYS[0]}", f"l1/{KEYS[0]}"}
+    assert further_round(plan, many, 60.0, doubted=[slow.model_copy(update={"unserved": True})]) == ()
+    hidden = pair(KEYS[1], 0.1, 0.5, Equivalence.CANNOT_TELL).model_copy(update={"unserved": True})
+    assert further_round(plan, [hidden], 60.0) == ()
+
+
 def test_no_cell_is_measured_for_ever() -> None:
     some = seen(pair(KEYS[0], 0.5, 0.9, Equivalence.CANNOT_TELL))
     plan, added = planned(), 0
@@ -97,6 +109,7 @@ def test_no_cell_is_measured_for_ever() -> None:
         plan = plan.model_copy(update={"steps": (*plan.steps, *steps)})
         added += 1
     assert added == ROUNDS_MOST - ROUNDS
+    assert further_round(plan, some, 1e9, most=ROUNDS_LAST)
 
 
 def result_of(plan: Plan, kind: StepKind, round_: int, order: int) -> CellResult:

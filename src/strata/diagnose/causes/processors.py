@@ -7,7 +7,7 @@ Why it matters
 Evidence it needs
     Operational: threads of a server are runnable but wait for a CPU. They wait longer than those of the load
     generator and than in the same cells below, and their waits explain 60 % of the loss, 25 % by the waits of each
-    request's own thread alone. Or, in the cells that hold 60 % of the loss: the CPUs are saturated (busy share
+    request's own thread alone; in one cell these cost 1.25 times beyond what the layer may cost. Or, in the cells that hold 60 % of the loss: the CPUs are saturated (busy share
     at least 85 %, or one CPU at least 95 %, with a cell somewhere in the run below 70 %), or the time that the
     layer adds to a request is CPU time (see `working`). In either case the cells are clearly busier (8 points)
     than the same cells on the layer below, so that it is the layer and not a neighbour. Differential: the loss.
@@ -38,6 +38,7 @@ from strata.diagnose import observe, ready, rows
 from strata.diagnose.case import Pair
 from strata.diagnose.evidence import operational
 from strata.diagnose.opinion import Opinion, Weight
+from strata.diagnose.own_limits import SLOW
 from strata.diagnose.view import Point
 from strata.model.analysis import CellSummary
 from strata.model.counters import cpu
@@ -98,6 +99,9 @@ def _waited_for(pair: Pair) -> Opinion | None:
         return None
     who = place(seen.server.name, seen.server.node)
     share = units.percent(seen.share(worst.point.n), 2)
+    # What the layer may cost is no loss of theirs, and beside a neighbour any server waits a little.
+    if not any(f.high <= f.point.x_below * f.point.comparison.line / SLOW for f in found):
+        return Opinion(False, f"{who} waits for a CPU during {share} of a request's time", strength=cover)
     return observe.shown(
         view,
         [f.point for f in mine],
