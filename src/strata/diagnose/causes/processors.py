@@ -6,11 +6,12 @@ Why it matters
     A faster disk or wire changes nothing; fewer copies, larger requests or more cores do.
 Evidence it needs
     Operational: threads of a server are runnable but wait for a CPU. They wait longer than those of the load
-    generator and than in the same cells below, and their waits explain 60 % of the loss, 25 % by the waits of each
-    request's own thread alone; in one cell these cost 1.25 times beyond what the layer may cost. Or, in the cells that hold 60 % of the loss: the CPUs are saturated (busy share
-    at least 85 %, or one CPU at least 95 %, with a cell somewhere in the run below 70 %), or the time that the
-    layer adds to a request is CPU time (see `working`). In either case the cells are clearly busier (8 points)
-    than the same cells on the layer below, so that it is the layer and not a neighbour. Differential: the loss.
+    generator and than in the same cells below, and their waits explain 60 % of the loss, 25 % by the waits of
+    each request's own thread alone; in one cell these cost 1.25 times beyond what the layer may cost. Or, in the
+    cells that hold 60 % of the loss: the CPUs are saturated (busy share at least 85 %, or one CPU at least 95 %,
+    with a cell somewhere in the run below 70 %), or the time that the layer adds to a request is CPU time (see
+    `working`). In either case the cells are clearly busier (8 points) than the same cells on the layer below, so
+    that it is the layer and not a neighbour. Differential: the loss.
 What rules it out
     Headroom in the slow cells. Fewer than one thread that waits for a CPU while several requests are
     outstanding. The same cells below that keep them as busy without being slow. One common rate of bytes over very
