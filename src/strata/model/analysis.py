@@ -149,7 +149,7 @@ class Comparison(Value):
     expected_overhead: float
     allowance: float
     verdict: Equivalence
-    unserved: bool = sparse(False)
+    unserved: bool = False
 
     @property
     def line(self) -> float:
