@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 DETAIL_SHARE = 1 / 3
 """Of the budget, for further rounds, where experiments follow: what is left names the cause."""
+LAST_SHARE = 1 / 2
+"""Of what is left, for each round where no experiment is left."""
 LEAST_SHARE = 0.4
 """Of the budget, however long the first rounds took: a verdict without any experiment is worth less than the time."""
 
@@ -104,12 +106,12 @@ def add_rounds(session: Session, finished: Callable[[Finish], None]) -> RunStatu
 
 
 def last_round(session: Session, finished: Callable[[Finish], None]) -> RunStatus | None:
-    """One more, where no experiment is left that could tell: of all the time that is left, and of cells that have had
-    their rounds, too. None where nothing is left to be told."""
+    """One more, where no experiment is left that could tell, and of cells that have had their rounds, too. In half of
+    the time that is left: what it shows may ask for an experiment. None where nothing is left to be told."""
     plan, budget = session.running().plan, session.budget()
     if plan.further is None or not plan.further.detail:
         return None
-    steps = _next_round(session, budget.seconds_left, ROUNDS_LAST)
+    steps = _next_round(session, LAST_SHARE * budget.seconds_left, ROUNDS_LAST)
     return _measured(session, steps, finished) if steps else None
 
 
