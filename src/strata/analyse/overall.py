@@ -22,8 +22,6 @@ DIFFER = 0.05
 one level."""
 SURELY = 0.025
 """The chance that the whole of a 95 % interval lies below where the value does not."""
-
-
 CHANCE = 0.01
 """What is taken for chance in a whole run, by each of two tests: at most one healthy stack in fifty is blamed (with
 0.05 one in ten)."""

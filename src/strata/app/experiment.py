@@ -236,7 +236,7 @@ def _again(session: Session) -> bool:
 
 
 def _stopped(run: Run) -> Stopped:
-    return Stopped("the verdict is kept; its experiment did not complete", hint=f"strata report {run.id}")
+    return Stopped("the verdict is kept; what followed it did not complete", hint=f"strata report {run.id}")
 
 
 def tried_of(
