@@ -202,7 +202,10 @@ def experimented(session: Session, analysis: Analysis) -> tuple[Analysis, Diagno
             else:
                 break
             diagnosis = told()
-            session.store.save_outcome(run.id, analysis, diagnosis)
+            if experiment is None:
+                session.store.save_outcome(run.id, analysis, diagnosis)
+            else:
+                session.store.save_diagnosis(run.id, diagnosis)
             # Who watches sees what the last experiment said, too.
             session.emit(Progress(phase=Phase.CONFIRM, standing=standing_of(diagnosis)))
         # Where the numbers do not explain themselves, the order in which the device gets the requests is looked at.
