@@ -12,7 +12,7 @@ from typing import Any
 from strata.diagnose.case import Case, Station
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.predict import UNIT
+from strata.diagnose.predict import UNIT, carries_most
 from strata.diagnose.sides import CauseSide, on
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
@@ -101,16 +101,35 @@ def random_read(station: Station, opinion: Opinion) -> CellSummary | None:
     return min(mine, key=lambda c: (c.workload.outstanding == 1, c.workload.bs, -c.workload.outstanding), default=None)
 
 
-def at_once(opinion: Opinion, cell: CellSummary) -> Range | None:
+def at_once(case: Case, opinion: Opinion, cell: CellSummary) -> Range | None:
     """How many times the IOPS are left to gain where what lies behind the cause answered at once; None: not known.
 
-    Where something is full, none; where each request waits a time of its own, up to N ÷ that time (Little).
+    Where something is full of this cell's own bytes, none; where each request waits a time of its own, up to N ÷ that
+    time (Little). So it is where the bytes of others fill it: what is not spent below may be spent waiting for them.
     """
     if cell.workload.key not in opinion.cells:
         return None
     model = opinion.model
     if model is not None and model.shape is LimitKind.DELAY:
-        least = model.parameter + model.base
-        most = cell.workload.outstanding / least / cell.iops.value if least > 0 else MOST
-        return SAME[0], max(SAME[1], SAME[1] * most)
+        return _up_to(cell, model.parameter + model.base)
+    station = case.station(opinion.layer)
+    of_bytes = opinion.cause in on(CauseSide.FULL) & on(CauseSide.BYTES)
+    if station is not None and of_bytes and not carries_most(station, opinion, cell):
+        below = _below(case, opinion, cell)
+        return None if below is None else _up_to(cell, cell.workload.outstanding / cell.iops.value - below)
     return SAME if opinion.cause in on(CauseSide.FULL) or model is not None else None
+
+
+def _up_to(cell: CellSummary, least: float) -> Range:
+    """Where each request of the cell takes at least this many seconds."""
+    most = cell.workload.outstanding / least / cell.iops.value if least > 0 else MOST
+    return SAME[0], max(SAME[1], SAME[1] * most)
+
+
+def _below(case: Case, opinion: Opinion, cell: CellSummary) -> float | None:
+    """Seconds of a request of the same workload below that layer; None where it was not measured there."""
+    for pair in case.pairs:
+        point = next((p for p in pair.view.everything if p.key == cell.workload.key), None)
+        if pair.view.layer.name == opinion.layer and point is not None and point.lower.iops.value > 0:
+            return cell.workload.outstanding / point.lower.iops.value
+    return None

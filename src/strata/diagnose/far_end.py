@@ -36,19 +36,19 @@ def replaced(
     return asked(
         cell,
         changes,
-        _expected(standing, cell),
+        _expected(case, standing, cell),
         condition=condition,
         otherwise="with a limit in the server or its medium the IOPS rise",
     )
 
 
-def _expected(standing: tuple[Opinion, ...], cell: CellSummary) -> tuple[Prediction, ...]:
+def _expected(case: Case, standing: tuple[Opinion, ...], cell: CellSummary) -> tuple[Prediction, ...]:
     """Of causes of both sides. To keep the IOPS although the store is gone is no idle prediction: a store that limits
     would not."""
     path = on(CauseSide.PATH)
     said: dict[Cause, Range] = dict.fromkeys(on(CauseSide.FAR), (GONE, MOST))
     for opinion in standing:
-        if opinion.cause in path and (left := at_once(opinion, cell)) is not None:
+        if opinion.cause in path and (left := at_once(case, opinion, cell)) is not None:
             said[opinion.cause] = left
         elif opinion.cause is Cause.PROCESSORS:
             # Our server needs them too, and less.

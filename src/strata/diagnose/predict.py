@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from strata.diagnose import few_at_once, models
-from strata.diagnose.case import Case, Pair
+from strata.diagnose.case import Case, Pair, Station
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.registry import Range, rule
 from strata.diagnose.sides import CauseSide, on
 from strata.diagnose.view import Point
+from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.experiment import Condition, Experiment, Metric, Prediction
 from strata.model.workload import Workload
@@ -134,10 +135,8 @@ def _by_fullness(case: Case, opinion: Opinion, layer: str, experiment: Experimen
     filled = explained and opinion.cause in on(CauseSide.FULL)
     if cell is None or station is None or not filled or not _plain(layer, experiment):
         return None
-    if opinion.cause in on(CauseSide.BYTES):
-        mine = [c.bytes_per_second.value for c in station.cells if c.workload.key in opinion.cells]
-        if cell.bytes_per_second.value < AS_FULL * max(mine, default=0.0):
-            return None
+    if opinion.cause in on(CauseSide.BYTES) and not carries_most(station, opinion, cell):
+        return None
     before, after, x = cell.workload, experiment.workload, cell.iops.value
     if experiment.prediction.metric != Metric.IOPS or before.resized(after.bs / before.bs).pattern != after.pattern:
         return None
@@ -148,6 +147,13 @@ def _by_fullness(case: Case, opinion: Opinion, layer: str, experiment: Experimen
     elif opinion.cause is not Cause.IOPS_CAP:
         ends += [end / larger for end in ends]
     return min(ends), max(ends)
+
+
+def carries_most(station: Station, opinion: Opinion, cell: CellSummary) -> bool:
+    """Whether the bytes of this cell are as many as those of any that the cause explains: of one that carries fewer,
+    something else fills what it waits for."""
+    mine = [c.bytes_per_second.value for c in station.cells if c.workload.key in opinion.cells]
+    return cell.bytes_per_second.value >= AS_FULL * max(mine, default=0.0)
 
 
 def of_shape(pair: Pair, found: models.Fit, point: Point, workload: Workload, metric: str) -> Range | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import pytest
@@ -110,6 +111,29 @@ def test_a_request_that_waits_its_own_time_gains_what_the_medium_took() -> None:
     mine = made.predictions[0]
     assert (mine.low, mine.idle) == (0.8, False) and mine.high == pytest.approx(2.5)
     assert falls(made, 8.0) == {"wire-latency"} and falls(made, 1.0) == {"slow-medium"}
+
+
+def test_what_waits_behind_the_bytes_of_others_gains_what_the_medium_took() -> None:
+    """A card that others fill delays also what carries few bytes, or carries them the other way: then it is no limit of
+    what the workload moves, and more of it may pass where the rest of its time is gone."""
+    large = workload("read", 128, 8)
+    paths = {"disk": Path(servers=8, service=2e-3), "share": Path(servers=8, service=2e-3, delay=2e-3)}
+    found = simulate(PLAIN, paths, seed=1, sd=0.01, rounds=2, workloads=(*WORKLOADS, large))
+    filled = frozenset({large.key, "randread-8KiB-qd1"})
+    others, server = standing(Cause.NOISY_WIRE, Cause.PER_REQUEST_COST)
+    made = proposed("null-end", (replace(others, cells=filled), server), found=found)
+    assert made.workload.key == "randread-8KiB-qd1"
+    noisy = made.predictions[0]
+    assert (noisy.cause, noisy.low) == ("noisy-wire", 0.8) and noisy.high == pytest.approx(1.25 * 2, rel=0.1)
+    (told,) = story((after_it(made, 2.0, found),))
+    assert told.fell == (), "both allow it, so it confirms neither"
+    assert not any(
+        experiments_of("share", cause, (after_it(made, 2.0, found),)).telling
+        for cause in ("noisy-wire", "per-request-cost")
+    )
+    # Of its own bytes it stays full.
+    alone = proposed("null-end", (replace(others, cells=filled - {large.key}), server), found=found)
+    assert alone.predictions[0].high == 1.25
 
 
 def test_who_waits_for_a_turn_may_serve_more_in_it_and_who_is_used_up_may_not() -> None:

@@ -47,7 +47,7 @@ def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
         Cause.SLOW_MEDIUM: (SAME[0], 0.9 * GAINS),
     }
     for opinion in standing:
-        if opinion.cause not in said and (left := at_once(opinion, cell)) is not None:
+        if opinion.cause not in said and (left := at_once(case, opinion, cell)) is not None:
             said[opinion.cause] = left
     return asked(
         cell,
