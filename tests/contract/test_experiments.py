@@ -120,7 +120,7 @@ def test_the_time_that_no_experiment_needs_is_for_further_rounds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a verdict that blames nobody: a round at a time, judged anew after each, to the last that is left."""
-    monkeypatch.setattr(app_experiment, "_undecided", lambda *_: True)
+    monkeypatch.setattr(app_experiment, "_rounds_first", lambda *_: True)
     asked_for: list[tuple[float, int]] = []
 
     def twice(plan: Plan, _found: object, seconds: float, first: int, _doubted: object, most: int) -> tuple[Step, ...]:

@@ -7,7 +7,7 @@ are, and what they differ by beyond their noise (Cochran's Q, 1954) is added to 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,26 +81,35 @@ def by_chance(one: Comparison) -> float:
     return float(stdtr(PRIOR_DF + one.iops.n - 1, math.log(one.iops.value / one.line) / error))
 
 
-def several_by_chance(rows: int, of: int) -> float:
-    """The chance of at least so many of a pair's comparisons surely below their line, where none costs too much."""
+def several_by_chance(rows: int, of: int, each: float = SURELY) -> float:
+    """The chance of at least so many of a pair's comparisons, each as far below its line as has the chance ``each``,
+    where none costs too much."""
     from scipy.special import bdtrc
 
-    return float(bdtrc(rows - 1, of, SURELY))
+    return float(bdtrc(rows - 1, of, each))
 
 
 def beyond_chance(slow: Collection[Comparison], workloads: int, every: Sequence[Comparison]) -> bool:
     """Whether these of a pair's ``workloads`` lie below their line by more than the work of chance in a run of so many
-    comparisons: the worst of them against all (Bonferroni 1936), or their number against that of pairs (binomial)."""
+    comparisons: the worst of them against all (Bonferroni 1936), or the worst two, three .. against as many pairs and
+    as many numbers (binomial; the least likely number, as of Berk, Jones 1979)."""
     pairs = len({(c.layer, c.below) for c in every})
-    worst = min(map(by_chance, slow))
-    return worst * len(every) < CHANCE or several_by_chance(len(slow), workloads) * pairs < CHANCE
+    worst = sorted(map(by_chance, slow))
+    several = (several_by_chance(k, workloads, min(SURELY, each)) for k, each in enumerate(worst, 1) if k > 1)
+    return worst[0] * len(every) < CHANCE or min(several, default=1.0) * len(worst) * pairs < CHANCE
+
+
+def likeliest(comparisons: Iterable[Comparison]) -> list[Comparison]:
+    """Those first that chance puts so far below their line least; what has no interval yet before all others."""
+    return sorted(comparisons, key=lambda c: (math.isfinite(standard_error(c.iops)), by_chance(c)))
 
 
 def doubted(every: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """Those surely below their line, each by itself, that chance may have put there all the same."""
+    """Those surely below their line, each by itself, that chance may have put there all the same; the likeliest loss
+    first."""
     found: list[Comparison] = []
     for some in grouped(((c.layer, c.below), c) for c in every).values():
         slow = [c for c in some if c.verdict is Equivalence.ABOVE]
         if slow and not beyond_chance(slow, len(some), every):
             found += slow
-    return tuple(found)
+    return tuple(likeliest(found))

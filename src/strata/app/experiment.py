@@ -190,19 +190,20 @@ def experimented(session: Session, analysis: Analysis) -> tuple[Analysis, Diagno
             passed = tuple(r.experiment for r in refused)
             session.standing = standing_of(diagnosis)
             experiment = propose(stack, analysis, tried, budget.seconds_left, passed)
-            if experiment is not None:
+            again = _rounds_first(analysis, diagnosis, experiment) and _again(session)
+            if again:
+                # What the rounds are too few to tell, no experiment tells either: the time is theirs.
+                analysis = session.analyse()
+            elif experiment is None:
+                break
+            else:
                 found = _carried_out(session, experiment, analysis.noise)
                 if isinstance(found, Refusal):
                     refused = (*refused, found)
                 else:
                     tried = (*tried, found)
-            elif _undecided(analysis, diagnosis) and _again(session):
-                # What the rounds are too few to tell, no experiment tells either: the time that is left is theirs.
-                analysis = session.analyse()
-            else:
-                break
             diagnosis = told()
-            if experiment is None:
+            if again:
                 session.store.save_outcome(run.id, analysis, diagnosis)
             else:
                 session.store.save_diagnosis(run.id, diagnosis)
@@ -218,13 +219,17 @@ def experimented(session: Session, analysis: Analysis) -> tuple[Analysis, Diagno
     return analysis, diagnosis
 
 
-def _undecided(analysis: Analysis, diagnosis: Diagnosis) -> bool:
-    """Whether more rounds may change the verdict: nobody is blamed, or a layer may be slow of which nothing is said."""
+def _rounds_first(analysis: Analysis, diagnosis: Diagnosis, experiment: Experiment | None) -> bool:
+    """Whether more rounds may change the verdict, and come before ``experiment``: nobody is blamed, or a layer may be
+    slow of which nothing is said. Before one that is about another layer only where nobody is blamed."""
     from strata.analyse.overall import doubted
 
     said = {f.layer for f in diagnosis.findings}
     nobody = diagnosis.verdict.kind is VerdictKind.INCONCLUSIVE
-    return nobody or any(c.layer not in said for c in doubted(analysis.comparisons))
+    maybe = {c.layer for c in doubted(analysis.comparisons)}
+    if experiment is None:
+        return nobody or bool(maybe - said)
+    return nobody and bool(maybe - said) and experiment.layer not in maybe
 
 
 def _again(session: Session) -> bool:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 DETAIL_SHARE = 1 / 3
 """Of the budget, for further rounds, where experiments follow: what is left names the cause."""
-LAST_SHARE = 1 / 2
-"""Of what is left, for each round where no experiment is left."""
+ROUND_SHARE = 1 / 2
+"""Of what is left, for each further round: what it shows is worth more rounds than what was merely not yet told."""
 LEAST_SHARE = 0.4
 """Of the budget, however long the first rounds took: a verdict without any experiment is worth less than the time."""
 
@@ -111,20 +111,22 @@ def last_round(session: Session, finished: Callable[[Finish], None]) -> RunStatu
     plan, budget = session.running().plan, session.budget()
     if plan.further is None or not plan.further.detail:
         return None
-    steps = _next_round(session, LAST_SHARE * budget.seconds_left, ROUNDS_LAST)
+    steps = _next_round(session, budget.seconds_left, ROUNDS_LAST)
     return _measured(session, steps, finished) if steps else None
 
 
 def _next_round(session: Session, seconds: float, most: int) -> tuple[Step, ...]:
-    """In the plan of the run already; empty where nothing is left to be told, or no time for it."""
+    """Of ``seconds`` a part; in the plan of the run already. Empty where nothing is left to be told, or no time for it."""
     # Numerical libraries take longer to load than a cell: after the first rounds.
     from strata.analyse import compared
-    from strata.analyse.overall import doubted
+    from strata.analyse.overall import doubted, likeliest
 
     run, budget = session.running(), session.budget()
     kept, plan = session.cells(), run.plan
     found = compared(plan, kept, run.noise, run.earlier)
-    steps = further_round(plan, found, seconds, session.next_order(), doubted(found), most)
+    # One pair of cells as long as there is time for it.
+    seconds = max(ROUND_SHARE * seconds, min(seconds, 2 * plan.step_s))
+    steps = further_round(plan, likeliest(found), seconds, session.next_order(), doubted(found), most)
     fastest = fastest_writes(kept)
     span = plan.ramp_s + plan.runtime_s
     if not budget.may_write([(plan.cell(s.cell).workload, span, fastest.get(s.cell)) for s in steps], plan):

@@ -32,14 +32,14 @@ def further_round(
     doubted: Iterable[Comparison] = (),
     most: int = ROUNDS_MOST,
 ) -> tuple[Step, ...]:
-    """One more round of the cells that need it, the likeliest loss first, as many as fit into ``seconds``.
+    """One more round of the cells that need it, as many as fit into ``seconds``: those that are doubted first, then the
+    others in their order.
 
     Their orders count on from those of ``plan``, and from ``first`` where that is later: experiments of a run that was
     stopped in them have taken some. Empty where none needs it, or none fits. ``doubted``: those that are slow by
     themselves, and by chance as it may be. ``most``: rounds of one cell.
     """
-    asked = [*(c for c in comparisons if matters(c)), *(c for c in doubted if not c.unserved)]
-    asked.sort(key=lambda c: (c.iops.value >= c.line, c.iops.low or 0.0))
+    asked = [*(c for c in doubted if not c.unserved), *(c for c in comparisons if matters(c))]
     had = Counter(step.cell for step in plan.steps)
     chosen: set[str] = set()
     for one in asked:

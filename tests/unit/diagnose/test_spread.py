@@ -98,8 +98,8 @@ def test_too_few_queues_are_told_by_the_same_path_with_more(both: bool) -> None:
     assert ("four queues", Cause.FEW_QUEUES) not in causes
 
 
-def remembered(now: Analysis, before: Analysis) -> Analysis:
-    """With every cell compared with what it was."""
+def remembered(now: Analysis, before: Analysis, wide: float = 1.05) -> Analysis:
+    """With every cell compared with what it was, to so many times as far as that is known of whole runs."""
     told = []
     for cell in now.cells:
         was = before.summary(cell.layer, cell.workload.key)
@@ -112,7 +112,7 @@ def remembered(now: Analysis, before: Analysis) -> Analysis:
                 source=ReferenceSource.BASELINE,
                 of="run 1",
                 iops=was.iops,
-                ratio=Estimate(value=ratio, low=ratio * 0.95, high=ratio * 1.05, n=2, unit="ratio"),
+                ratio=Estimate(value=ratio, low=ratio / wide, high=ratio * wide, n=2, unit="ratio"),
                 allowance=0.15,
             )
         )
@@ -130,7 +130,7 @@ def scaled(run: Analysis, factors: dict[str, float]) -> Analysis:
     return run.model_copy(update={"cells": tuple(map(as_it_is, run.cells))})
 
 
-def cooled(hits: float, writes: float, warms: float, quick: float) -> set[Cause]:
+def cooled(hits: float, writes: float, warms: float, quick: float, wide: float = 1.05) -> set[Cause]:
     """What is told of a medium whose cache gave ``hits`` times the reads: the first ones now find it cold, the others
     ``warms`` times as much. Writes do ``writes`` of what they did, at ``quick`` times the medium's rate.
     """
@@ -139,7 +139,7 @@ def cooled(hits: float, writes: float, warms: float, quick: float) -> set[Cause]
     first = next(key for key, writing in keys.items() if not writing)
     before = {key: quick if writing else hits for key, writing in keys.items()}
     now = {key: quick * writes if writing else warms for key, writing in keys.items()} | {first: 1.0}
-    verdict = diagnose(SILENT, remembered(scaled(medium, now), scaled(medium, before)))
+    verdict = diagnose(SILENT, remembered(scaled(medium, now), scaled(medium, before), wide))
     return {f.cause for f in verdict.findings if f.cause is not None}
 
 
@@ -158,6 +158,13 @@ def test_reads_that_lost_a_cache_are_slower_than_they_were_and_durable_writes_ar
 ) -> None:
     """Also while it warms up again: the first reads are slowest."""
     found = cooled(hits, writes, min(warms, hits / 2) if hits > 2 else 1.0, quick)
+    assert (Cause.COLD_CACHE in found) is cold, found
+
+
+@pytest.mark.parametrize(("hits", "writes", "cold"), [(30.0, 1.0, True), (30.0, 0.05, False), (1.6, 1.0, False)])
+def test_what_whole_runs_differ_by_is_in_reads_and_writes_alike(hits: float, writes: float, cold: bool) -> None:
+    """Beside others runs differ by several times: the reads are held against the writes of the same two runs."""
+    found = cooled(hits, writes, 1.0, 1.0, wide=4.0)
     assert (Cause.COLD_CACHE in found) is cold, found
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from types import MethodType, SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strata.analyse.overall import doubted
+from strata.analyse.overall import beyond_chance, doubted, likeliest
+from strata.analyse.stats import PRIOR_DF
 from strata.app.experiment import ROUNDS as OF_EXPERIMENT
 from strata.app.experiment import _may_write
 from strata.app.further import DETAIL_SHARE, LEAST_SHARE, Budget, _measured, fastest_writes
@@ -19,6 +22,7 @@ from strata.errors import RunFailed
 from strata.model.analysis import Comparison, Equivalence
 from strata.model.estimate import Estimate
 from strata.model.experiment import Experiment, Prediction
+from strata.model.groups import grouped
 from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.result import CellResult, EngineResult
 from strata.model.stack import Layer, Stack
@@ -82,9 +86,10 @@ def test_only_what_cannot_be_told_and_matters_is_measured_again() -> None:
     assert further_round(plan, some, 60.0) == steps, "the same again: a resumed run has the same plan"
 
 
-def test_a_further_round_fits_the_time_and_takes_the_worst_first() -> None:
+def test_a_further_round_fits_the_time_and_takes_the_likeliest_loss_first() -> None:
     cannot = Equivalence.CANNOT_TELL
-    some = seen(*(pair(key, 0.7 - n / 20, 0.9, cannot) for n, key in enumerate(KEYS)))
+    # That an interval reaches low, because it is wide, tells least.
+    some = likeliest([pair(key, 0.3 + n / 20, 0.8, cannot) for n, key in enumerate(KEYS)])
     plan = planned()
     steps = further_round(plan, some, 4.5 * plan.step_s)
     assert {s.cell.partition("/")[2] for s in steps} == set(KEYS[-2:])
@@ -100,6 +105,33 @@ def test_what_chance_may_have_put_below_its_line_is_measured_again_and_what_no_s
     assert further_round(plan, many, 60.0, doubted=[slow.model_copy(update={"unserved": True})]) == ()
     hidden = pair(KEYS[1], 0.1, 0.5, Equivalence.CANNOT_TELL).model_copy(update={"unserved": True})
     assert further_round(plan, [hidden], 60.0) == ()
+
+
+def test_two_of_a_pair_that_lie_far_below_their_line_are_less_by_chance_than_one() -> None:
+    rest = [pair(key, 0.5, 0.85, Equivalence.CANNOT_TELL, layer=f"l{n}") for n in range(2, 12) for key in KEYS]
+    two = [pair(key, 0.27, 0.40, Equivalence.ABOVE) for key in KEYS[:2]]
+    fine = [pair(key, 0.5, 0.9, Equivalence.CANNOT_TELL) for key in KEYS[2:]]
+    assert not beyond_chance(two[:1], len(KEYS), [*two[:1], *fine, *rest])
+    assert beyond_chance(two, len(KEYS), [*two, *fine, *rest])
+    # Two that only just are below it are not.
+    near = [pair(key, 0.45, 0.60, Equivalence.ABOVE) for key in KEYS[:2]]
+    assert not beyond_chance(near, len(KEYS), [*near, *fine, *rest])
+
+
+def test_equal_layers_are_slow_beyond_chance_in_one_run_of_fifty_at_most() -> None:
+    """Every ratio on its very line, and as wrong as its own interval says: Student's t of its degrees of freedom."""
+    chance, blamed, runs = np.random.default_rng(5), 0, 400
+    line = pair(KEYS[0], 0.5, 0.9, Equivalence.CANNOT_TELL).line
+    for _ in range(runs):
+        every = []
+        for n in range(5):
+            for key, t in zip(KEYS, chance.standard_t(PRIOR_DF + 1, len(KEYS)), strict=True):
+                value = line * math.exp(0.15 * t)
+                every.append(pair(key, value * math.exp(-0.3), value, Equivalence.CANNOT_TELL, layer=f"l{n}"))
+        for some in grouped((c.layer, c) for c in every).values():
+            slow = [c for c in some if c.iops.high is not None and c.iops.high < c.line]
+            blamed += bool(slow) and beyond_chance(slow, len(some), every)
+    assert blamed <= 0.03 * runs
 
 
 def test_no_cell_is_measured_for_ever() -> None:

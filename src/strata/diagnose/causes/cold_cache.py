@@ -7,10 +7,10 @@ Why it matters
     warm.
 Evidence it needs
     From an earlier run: most reads take at least 1.5 times as long as then, those one at a time included, and the
-    worst four times; durable writes that go to the medium itself do not. Or, operational: with one request at a time,
-    the times of reads form two groups thirty times apart, and the fast group has less than 60 % of them. Or, over
-    time: the read that was measured first runs at the rate of the medium's durable writes and becomes at least four
-    times as fast within its first round; no later round of it falls back.
+    worst four times; durable writes that go to the medium itself surely do not fall as far. Or, operational: with one
+    request at a time, the times of reads form two groups thirty times apart, and the fast group has less than 60 % of
+    them. Or, over time: the read that was measured first runs at the rate of the medium's durable writes and becomes at
+    least four times as fast within its first round; no later round of it falls back.
     Differential: the share of fast reads is what is left of a workload that was, or could be, warm; it grows from
     round to round while the cache warms up. Of reads that ask for all of the data alike, the share that the cache
     answers (hit share) is the share of the data (working set) that it holds.
@@ -33,11 +33,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from statistics import median
 
 from strata import units
+from strata.analyse.overall import standard_error
 from strata.diagnose import groups, warming
 from strata.diagnose.case import Case, Station
 from strata.diagnose.evidence import differential, operational
+from strata.diagnose.expected import MOST
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.reference import grounds, healthy, held, known
 from strata.diagnose.warming import WarmUp
@@ -124,16 +127,16 @@ def lost(case: Case, station: Station) -> Opinion | None:
     What was read quickly then is read slowly now, and the medium writes as it did.
     """
     layer = station.layer.name
-    reads = [r for c in station.cells if not c.workload.rw.writes and (r := _then(case, layer, c)) is not None]
+    reads = [_since(r, c) for c in station.cells if not c.workload.rw.writes and (r := _then(case, layer, c))]
     slower = [r for r in reads if r.slower and r.ratio.value * SLOWER <= 1]
     # Who asks for one at a time misses the cache as well; a queue that became shorter he does not feel.
     alone = {c.workload.key for c in station.cells if c.workload.outstanding == 1}
     felt = {r.workload_key for r in slower} >= {r.workload_key for r in reads} & alone
     if not felt or 2 * len(slower) <= len(reads) or min(r.ratio.value for r in slower) * LOST > 1:
         return None
-    writes = [r for c in _by_the_medium(case, station) if (r := _then(case, c.layer, c)) is not None]
-    most = max(r.ratio.high or math.inf for r in slower)
-    if not writes or any(r.ratio.value * AS_BEFORE < 1 or (r.ratio.low or 0.0) <= most for r in writes):
+    writes = [_since(r, c) for c in _by_the_medium(case, station) if (r := _then(case, c.layer, c))]
+    usual = median(r.ratio.high or math.inf for r in slower)
+    if not writes or any(r.ratio.value * AS_BEFORE < 1 or (r.ratio.low or 0.0) <= usual for r in writes):
         return None
     worst = min(slower, key=lambda r: r.ratio.value)
     times, then = units.significant(1 / worst.ratio.value, 2), units.count(worst.iops.value)
@@ -164,6 +167,15 @@ def lost(case: Case, station: Station) -> Opinion | None:
         layer=layer,
         loss=sum(-math.log(r.ratio.value) for r in slower) / len(station.cells),
     )
+
+
+def _since(then: Reference, now: CellSummary) -> Reference:
+    """The same, as surely as the rounds of both runs tell. What whole runs differ by is left out: it is in the reads and
+    the writes alike, and these are held against each other."""
+    error = math.hypot(standard_error(then.iops), standard_error(now.iops))
+    wide = math.exp(min(2 * error, math.log(MOST)))
+    at = then.ratio.value
+    return then.model_copy(update={"ratio": then.ratio.model_copy(update={"low": at / wide, "high": at * wide})})
 
 
 def _warmed(case: Case, station: Station, seen: WarmUp) -> Opinion:
