@@ -67,7 +67,7 @@ def every(stack: Stack, analysis: Any, tried: tuple[Tried, ...]) -> list[Experim
 
     case = Case(stack, analysis, tried)
     found: list[Experiment] = []
-    for named in findings(case):
+    for named in findings(case)[0]:
         found += choosing.candidates(case, choosing.at(named.finding.layer, named.standing))
     return found
 

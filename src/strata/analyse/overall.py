@@ -81,22 +81,19 @@ def by_chance(one: Comparison) -> float:
     return float(stdtr(PRIOR_DF + one.iops.n - 1, math.log(one.iops.value / one.line) / error))
 
 
-def several_by_chance(rows: int, of: int, each: float = SURELY) -> float:
-    """The chance of at least so many of a pair's comparisons, each as far below its line as has the chance ``each``,
-    where none costs too much."""
+def several_by_chance(rows: int, of: int) -> float:
+    """The chance of at least so many of a pair's comparisons surely below their line, where none costs too much."""
     from scipy.special import bdtrc
 
-    return float(bdtrc(rows - 1, of, each))
+    return float(bdtrc(rows - 1, of, SURELY))
 
 
 def beyond_chance(slow: Collection[Comparison], workloads: int, every: Sequence[Comparison]) -> bool:
     """Whether these of a pair's ``workloads`` lie below their line by more than the work of chance in a run of so many
-    comparisons: the worst of them against all (Bonferroni 1936), or the worst two, three .. against as many pairs and
-    as many numbers (binomial; the least likely number, as of Berk, Jones 1979)."""
+    comparisons: the worst of them against all (Bonferroni 1936), or their number against that of pairs (binomial)."""
     pairs = len({(c.layer, c.below) for c in every})
-    worst = sorted(map(by_chance, slow))
-    several = (several_by_chance(k, workloads, min(SURELY, each)) for k, each in enumerate(worst, 1) if k > 1)
-    return worst[0] * len(every) < CHANCE or min(several, default=1.0) * len(worst) * pairs < CHANCE
+    worst = min(map(by_chance, slow))
+    return worst * len(every) < CHANCE or several_by_chance(len(slow), workloads) * pairs < CHANCE
 
 
 def likeliest(comparisons: Iterable[Comparison]) -> list[Comparison]:

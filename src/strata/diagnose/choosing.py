@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from strata.diagnose.case import Case
 from strata.diagnose.causes import medium
-from strata.diagnose.layers import NamedFinding, suspected
+from strata.diagnose.layers import NamedFinding, suspected, to_ask
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.registry import trials
 from strata.diagnose.separation import worth
@@ -20,11 +20,17 @@ USUAL_SECONDS = 8.0
 
 
 def best(
-    case: Case, named: tuple[NamedFinding, ...], seconds: float, refused: tuple[Experiment, ...] = ()
+    case: Case,
+    named: tuple[NamedFinding, ...],
+    aside: tuple[NamedFinding, ...],
+    seconds: float,
+    refused: tuple[Experiment, ...] = (),
 ) -> Experiment | None:
-    """Of the first finding that an experiment can still tell more of; None where there is none in time."""
+    """Of the first finding that an experiment can still tell more of; None where there is none in time. ``aside``: of
+    those that are not said, which come after all that are."""
     done = {t.experiment.name for t in case.tried} | {e.name for e in refused}
     asked = [(n.finding.layer, n.standing) for n in named if not _settled(case, n.finding.layer, n)]
+    asked += to_ask(aside)
     full = Opinion(cause=Cause.MEDIUM, layer=medium.bottom(case.stack).name)
     asked += [(o.layer, (o, full)) for o in suspected(case)]
     if not named and not experiments_of(full.layer, full.cause.value, case.tried).telling:

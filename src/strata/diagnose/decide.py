@@ -18,6 +18,7 @@ from strata.model.experiment import Experiment, Tried
 from strata.model.finding import Diagnosis, Finding, VerdictKind
 from strata.model.stack import Stack
 
+Named = tuple[NamedFinding, ...]
 SURE, MOST_TRACED = 0.8, 2
 """From there on people act on it. So many workloads are traced at two layers: each is a measurement by itself."""
 
@@ -28,9 +29,9 @@ def diagnose(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()) ->
     In this order: figures that cannot be true; nothing measured; a layer that costs more than expected (and whether
     that is the generator), or that shows a fault by itself; nothing that does (medium or healthy); not enough to tell.
     """
-    case, named = _known(IdentityKey(stack, analysis, tried))
+    case, named, aside = _known(IdentityKey(stack, analysis, tried))
     judged = _judged(case, named)
-    told = with_shares(named, _with_next(case, named, judged))
+    told = with_shares(named, _with_next(case, named, aside, judged))
     found = judged.model_copy(update={"findings": told, "story": story(case.tried)})
     first = next((f.id for f in found.findings), None)
     return calibrated.told(found, any(n.alone and n.finding.id == first for n in named))
@@ -53,14 +54,14 @@ def propose(
 
 
 def _following(
-    case: Case, named: tuple[NamedFinding, ...], seconds: float, refused: tuple[Experiment, ...] = ()
+    case: Case, named: Named, aside: Named, seconds: float, refused: tuple[Experiment, ...] = ()
 ) -> Experiment | None:
     broken = impossible.broken(case.analysis)
     if not broken:
-        return choosing.best(case, named, seconds, refused)
+        return choosing.best(case, named, aside, seconds, refused)
     # What else would be tried compares figures that are none of the layers'.
     why = tuple(n for n in named if impossible.reason(case.stack, broken, [n.finding]) is not None)[:1]
-    found = choosing.best(case, why, seconds, refused) if why else None
+    found = choosing.best(case, why, (), seconds, refused) if why else None
     mine = {(n.finding.layer, n.finding.cause.value) for n in why}
     return found if found is not None and mine & {(p.layer, p.cause) for p in found.predictions} else None
 
@@ -70,7 +71,7 @@ def order_wanted(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()
     order is suspected, which only the order at the device would tell."""
     if impossible.broken(analysis) or not analysis.cells:
         return ()
-    case, _ = _known(IdentityKey(stack, analysis, tried))
+    case, *_ = _known(IdentityKey(stack, analysis, tried))
     verdict = diagnose(stack, analysis, tried).verdict
     if verdict.kind not in (VerdictKind.LAYER, VerdictKind.INCONCLUSIVE) or verdict.confidence >= SURE:
         return ()
@@ -84,27 +85,27 @@ def order_wanted(stack: Stack, analysis: Analysis, tried: tuple[Tried, ...] = ()
     return tuple(dict.fromkeys(wanted))
 
 
-def _with_next(case: Case, named: tuple[NamedFinding, ...], told: Diagnosis) -> tuple[Finding, ...]:
+def _with_next(case: Case, named: Named, aside: Named, told: Diagnosis) -> tuple[Finding, ...]:
     """The first finding has the experiment that would tell most of it, where none has told yet."""
     first = next(iter(told.findings), None)
     if first is None or first.experiment is not None or told.verdict.kind is VerdictKind.IMPOSSIBLE:
         return told.findings
-    following = _following(case, named, math.inf)
+    following = _following(case, named, aside, math.inf)
     if following is None or first.layer not in {p.layer for p in following.predictions}:
         return told.findings
     return (first.model_copy(update={"experiment": following}), *told.findings[1:])
 
 
 @lru_cache(maxsize=2)
-def _known(of: IdentityKey) -> tuple[Case, tuple[NamedFinding, ...]]:
-    """The case and what is found in it: asked for the verdict, and again for the next experiment."""
+def _known(of: IdentityKey) -> tuple[Case, Named, Named]:
+    """The case and its `findings`: asked for the verdict, and again for the next experiment."""
     stack, analysis, tried = of.values
     assert isinstance(stack, Stack) and isinstance(analysis, Analysis) and isinstance(tried, tuple)
     case = Case(stack, analysis, beside_their_reference(analysis, tried))
-    return case, findings(case) if analysis.cells else ()
+    return case, *(findings(case) if analysis.cells else ((), ()))
 
 
-def _judged(case: Case, named: tuple[NamedFinding, ...]) -> Diagnosis:
+def _judged(case: Case, named: Named) -> Diagnosis:
     stack, analysis = case.stack, case.analysis
     if broken := impossible.broken(analysis):
         told = [n for n in named if n.finding.cause in impossible.WHY and n.finding.stands and not n.withdrawn]

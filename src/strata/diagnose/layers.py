@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from strata import units
@@ -47,6 +47,10 @@ def least_lead(noise: float) -> float:
     return 0.5 + 25 * max(0.0, noise - 0.10)
 
 
+REMAINS = frozenset({Cause.PER_REQUEST_COST, Cause.LIMITED_QUEUE})
+"""Causes that are what is left when others are ruled out: the comparison alone suggests them."""
+
+
 @dataclass(frozen=True)
 class NamedFinding:
     """A finding with what the verdict must know of it: whether it may be a verdict, and why not.
@@ -69,13 +73,16 @@ class NamedFinding:
     own_loss: float | None = None
 
 
-def findings(case: Case) -> tuple[NamedFinding, ...]:
-    """What makes layers slow, the costliest first; empty when nothing does."""
+def findings(case: Case) -> tuple[tuple[NamedFinding, ...], tuple[NamedFinding, ...]]:
+    """(what makes layers slow, the costliest first, empty when nothing does; what is not said of the slow rows: the
+    comparison is all there is of it, and chance may be the reason)."""
     own = by_themselves(case)
     found: list[NamedFinding] = []
+    aside: list[NamedFinding] = []
     for pair in case.pairs:
-        known = of_pair(pair, own)
-        found += [n for n in known if not (_only_compared(case, n) and (is_slight(pair, n.keys) or _gone(pair, n)))]
+        for n in of_pair(pair, own):
+            unsaid = _only_compared(case, n) and (is_slight(pair, n.keys) or _gone(pair, n))
+            (aside if unsaid else found).append(n)
     # What a pair has named already is not said again.
     told = {(n.finding.layer, n.finding.cause) for n in found}
     for layer in dict.fromkeys(o.layer for o in own):
@@ -83,14 +90,22 @@ def findings(case: Case) -> tuple[NamedFinding, ...]:
         found += _of_layer(case, mine)
     found += _of_no_known_cause(case, own, {n.finding.layer for n in found})
     # A cost that is surely known comes before a greater one of which little can be said.
-    return tuple(sorted(found, key=lambda n: -n.loss * n.finding.confidence))
+    return tuple(sorted(found, key=lambda n: -n.loss * n.finding.confidence)), tuple(aside)
+
+
+def to_ask(aside: Iterable[NamedFinding]) -> Iterator[tuple[str, tuple[Opinion, ...]]]:
+    """(layer, causes) of slow rows of which nothing is said, where an experiment may show what they come from."""
+    for one in aside:
+        known = tuple(o for o in one.standing if o.cause not in REMAINS)
+        if known:
+            yield one.finding.layer, known
 
 
 def _only_compared(case: Case, named: NamedFinding) -> bool:
     """Whether the comparison is all there is: no cause, or a time for each request, which is what remains when others
     are ruled out, or a number of requests at once, and no experiment has told these from others."""
     layer, cause = named.finding.layer, named.finding.cause
-    if cause in (Cause.PER_REQUEST_COST, Cause.LIMITED_QUEUE):
+    if cause in REMAINS:
         return not experiments_of(layer, cause.value, case.tried).telling
     return cause is Cause.UNEXPLAINED
 

@@ -107,17 +107,6 @@ def test_what_chance_may_have_put_below_its_line_is_measured_again_and_what_no_s
     assert further_round(plan, [hidden], 60.0) == ()
 
 
-def test_two_of_a_pair_that_lie_far_below_their_line_are_less_by_chance_than_one() -> None:
-    rest = [pair(key, 0.5, 0.85, Equivalence.CANNOT_TELL, layer=f"l{n}") for n in range(2, 12) for key in KEYS]
-    two = [pair(key, 0.27, 0.40, Equivalence.ABOVE) for key in KEYS[:2]]
-    fine = [pair(key, 0.5, 0.9, Equivalence.CANNOT_TELL) for key in KEYS[2:]]
-    assert not beyond_chance(two[:1], len(KEYS), [*two[:1], *fine, *rest])
-    assert beyond_chance(two, len(KEYS), [*two, *fine, *rest])
-    # Two that only just are below it are not.
-    near = [pair(key, 0.45, 0.60, Equivalence.ABOVE) for key in KEYS[:2]]
-    assert not beyond_chance(near, len(KEYS), [*near, *fine, *rest])
-
-
 def test_equal_layers_are_slow_beyond_chance_in_one_run_of_fifty_at_most() -> None:
     """Every ratio on its very line, and as wrong as its own interval says: Student's t of its degrees of freedom."""
     chance, blamed, runs = np.random.default_rng(5), 0, 400

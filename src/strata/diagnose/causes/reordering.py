@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 
 from strata import units
+from strata.analyse.overall import pooled
 from strata.diagnose import observe
 from strata.diagnose.case import Pair
 from strata.diagnose.evidence import differential, operational
@@ -135,14 +136,26 @@ def to_trace(pair: Pair) -> tuple[Point, ...]:
 
 def excess(pair: Pair, point: Point) -> float | None:
     """How much more a sequential cell loses (−ln) than the random one of its direction, size and depth; None where it
-    is not clearly more, or the layer below does not care about the order."""
+    is not clearly more, or the layer below does not care about the order.
+
+    Where that one alone varies too much to be held against it, all random ones of its direction and size are.
+    """
     if point.workload.rw.random or point.n < 2:
         return None
     twin = _twin(pair, point)
     if twin is None or point.x_below < ORDER_MATTERS * twin.x_below:
         return None
     extra = twin.ratio_log - point.ratio_log
-    return extra if extra > max(LEAST_EXCESS, 2 * math.hypot(point.sd, twin.sd)) else None
+    if extra <= LEAST_EXCESS:
+        return None
+    if extra > 2 * math.hypot(point.sd, twin.sd):
+        return extra
+    random = pooled([p.comparison for p in pair.view.points if p.workload.rw.random and _alike(p, point)])
+    if random is None:
+        return None
+    steadied = math.log(random.value) - point.ratio_log
+    clear = steadied > 2 * math.hypot(point.sd, math.log(random.high / random.low) / 4)
+    return min(extra, steadied) if clear else None
 
 
 def random_part(pair: Pair, point: Point) -> float:
@@ -153,9 +166,13 @@ def random_part(pair: Pair, point: Point) -> float:
 
 def _twin(pair: Pair, point: Point) -> Point | None:
     """The random cell of the same direction, size and depth."""
-    like = (point.workload.rw.writes, point.bs, point.n)
     points = (p for p in pair.view.points if p.workload.rw.random)
-    return next((p for p in points if (p.workload.rw.writes, p.bs, p.n) == like), None)
+    return next((p for p in points if p.n == point.n and _alike(p, point)), None)
+
+
+def _alike(one: Point, other: Point) -> bool:
+    """Whether they are of the same direction and size."""
+    return (one.workload.rw.writes, one.bs) == (other.workload.rw.writes, other.bs)
 
 
 def same_device(point: Point) -> tuple[TraceSummary, TraceSummary] | None:

@@ -33,9 +33,8 @@ SAME = (0.8, 1.3)
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     """Where reordering stands, on the nearest layer below that may be driven in the workload's direction."""
-    if not any(o.cause in ABOUT for o in standing):
-        return None
-    for pair in case.pairs:
+    blamed = {o.layer for o in standing if o.cause in ABOUT}
+    for pair in (p for p in case.pairs if p.view.layer.name in blamed):
         found = [(extra, p) for p in pair.view.affected if (extra := reordering.excess(pair, p)) is not None]
         for extra, point in sorted(found, key=lambda one: -one[0]):
             if _drivable(pair, point.workload) and (dealt := _dealt(point.workload)) is not None:
