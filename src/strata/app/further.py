@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DETAIL_SHARE = 1 / 3
 """Of the budget, for further rounds, where experiments follow: what is left names the cause."""
 ROUND_SHARE = 1 / 2
-"""Of what is left, for each further round: what it shows is worth more rounds than what was merely not yet told."""
+"""Of what is left, for each further round: where one shows a loss, the next tells more of it."""
 LEAST_SHARE = 0.4
 """Of the budget, however long the first rounds took: a verdict without any experiment is worth less than the time."""
 
@@ -106,8 +106,8 @@ def add_rounds(session: Session, finished: Callable[[Finish], None]) -> RunStatu
 
 
 def last_round(session: Session, finished: Callable[[Finish], None]) -> RunStatus | None:
-    """One more, where no experiment is left that could tell, and of cells that have had their rounds, too. In half of
-    the time that is left: what it shows may ask for an experiment. None where nothing is left to be told."""
+    """One more in the time for experiments, and of cells that have had their rounds, too: what it shows may ask for
+    one. None where nothing is left to be told."""
     plan, budget = session.running().plan, session.budget()
     if plan.further is None or not plan.further.detail:
         return None
@@ -116,7 +116,8 @@ def last_round(session: Session, finished: Callable[[Finish], None]) -> RunStatu
 
 
 def _next_round(session: Session, seconds: float, most: int) -> tuple[Step, ...]:
-    """Of ``seconds`` a part; in the plan of the run already. Empty where nothing is left to be told, or no time for it."""
+    """In a part of ``seconds``, and in the plan of the run already; empty where nothing is left to be told, or no time
+    for it."""
     # Numerical libraries take longer to load than a cell: after the first rounds.
     from strata.analyse import compared
     from strata.analyse.overall import doubted, likeliest

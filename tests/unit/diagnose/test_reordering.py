@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 
-from strata.diagnose import diagnose, order_wanted, propose
-from strata.model.analysis import Analysis, Equivalence
+from strata.diagnose import choosing, diagnose, order_wanted, propose
+from strata.diagnose.case import Case
+from strata.diagnose.causes import reordering
+from strata.diagnose.layers import findings, to_ask
+from strata.diagnose.opinion import Opinion
+from strata.diagnose.registry import trials
+from strata.diagnose.variants import reshape
+from strata.model.analysis import Analysis, Comparison, Equivalence
 from strata.model.experiment import Tried
 from strata.model.finding import Cause, Diagnosis, VerdictKind
 from strata.model.stack import Stack
@@ -190,3 +199,92 @@ def test_two_threads_may_lose_all_order_and_do_not_refute_it() -> None:
     random = analysis.summary("direct", "randwrite-8KiB-qd8-dsync") or analysis.summary("direct", "randwrite-8KiB-qd8")
     assert stream is not None and random is not None
     assert mine.low <= random.iops.value / stream.iops.value < mine.high < 0.9
+
+
+def widened(analysis: Analysis, rows: dict[str, tuple[float, float]], layer: str = "path") -> Analysis:
+    """With these ratios, by the workload, known to so many times as much or as little."""
+
+    def as_told(one: Comparison) -> Comparison:
+        if one.layer != layer or one.workload_key not in rows:
+            return one
+        value, wide = rows[one.workload_key]
+        ratio = {"value": value, "low": value / wide, "high": value * wide}
+        slow = value * wide < one.line
+        verdict = Equivalence.ABOVE if slow else Equivalence.CANNOT_TELL
+        return one.model_copy(update={"iops": one.iops.model_copy(update=ratio), "verdict": verdict})
+
+    return analysis.model_copy(update={"comparisons": tuple(map(as_told, analysis.comparisons))})
+
+
+STREAM, AT_RANDOM, ALONE = "write-8KiB-qd8", "randwrite-8KiB-qd8", "randwrite-8KiB-qd1"
+
+
+def with_one_alone(analysis: Analysis) -> Analysis:
+    """With random writes one at a time, too."""
+    like = next(c.workload for c in analysis.cells if c.workload.key == AT_RANDOM)
+    one = reshape(like, depth=1 / 8)
+    assert one.key == ALONE
+    cells = [c.model_copy(update={"workload": one}) for c in analysis.cells if c.workload.key == AT_RANDOM]
+    rows = [c.model_copy(update={"workload_key": ALONE}) for c in analysis.comparisons if c.workload_key == AT_RANDOM]
+    return analysis.model_copy(
+        update={"cells": (*analysis.cells, *cells), "comparisons": (*analysis.comparisons, *rows)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("random", "alone", "known"),
+    [((0.95, 1.1), (1.0, 1.1), True), ((0.95, 3.0), (1.0, 1.1), True), ((0.95, 5.0), (1.0, 5.0), False),
+     ((0.4, 1.1), (1.0, 1.1), False)],
+)  # fmt: skip
+def test_a_stream_is_held_against_all_random_work_of_its_kind(
+    random: tuple[float, float], alone: tuple[float, float], known: bool
+) -> None:
+    """Where the one of its own depth varies too much to tell; not where that one loses as much."""
+    stack, analysis = out_of_order()
+    found = widened(with_one_alone(analysis), {STREAM: (0.4, 1.4), AT_RANDOM: random, ALONE: alone})
+    pair = next(p for p in Case(stack, found).pairs if p.view.layer.name == "path")
+    point = next(p for p in pair.view.points if p.key == STREAM)
+    extra = reordering.excess(pair, point)
+    assert (extra is not None) is known
+    assert extra is None or 0.25 < extra <= math.log(0.95 / 0.4) + 1e-9
+
+
+def test_what_chance_may_have_slowed_is_not_said_and_is_asked_of_an_experiment() -> None:
+    stack, analysis = out_of_order()
+    fine = {c.workload_key: (0.97, 1.05) for c in analysis.comparisons if c.layer == "path"}
+    case = Case(stack, widened(analysis, fine | {STREAM: (0.5, 1.5), AT_RANDOM: (0.6, 1.35)}))
+    named, (aside,) = findings(case)
+    assert not named and aside.finding.cause is Cause.UNEXPLAINED
+    remains, order = (Opinion(None, cause=c) for c in (Cause.PER_REQUEST_COST, Cause.REORDERING))
+    assert not list(to_ask((replace(aside, standing=(remains,)),)))
+    # Where a cause stands beside it that an experiment tells, that is tried.
+    assert list(to_ask((replace(aside, standing=(remains, order)),))) == [("path", (order,))]
+    case = Case(stack, widened(analysis, fine | {STREAM: (0.5, 1.5)}))
+    (pair,) = (p for p in case.pairs if p.view.layer.name == "path")
+    told = replace(reordering.judge_pair(pair), cause=Cause.REORDERING)
+    asked = choosing.best(case, (), (replace(aside, standing=(remains, told)),), 60.0)
+    assert asked is not None and (asked.key, asked.prediction.layer) == ("two-threads", "path")
+    without = choosing.best(case, (), (aside,), 60.0)
+    assert without is None or without.key != "two-threads"
+
+
+def test_two_threads_try_the_layer_that_is_blamed() -> None:
+    """Two layers lose the order of what both stand on: each is tried by what it loses itself."""
+    stack, analysis = out_of_order()
+    other = stack.layers[-1].model_copy(update={"name": "other", "on": ("direct",)})
+    both = stack.model_copy(update={"layers": (*stack.layers, other)})
+    cells = [c.model_copy(update={"layer": "other"}) for c in analysis.cells if c.layer == "path"]
+    rows = [c.model_copy(update={"layer": "other"}) for c in analysis.comparisons if c.layer == "path"]
+    more = analysis.model_copy(
+        update={"cells": (*analysis.cells, *cells), "comparisons": (*analysis.comparisons, *rows)}
+    )
+    more = widened(more, {STREAM: (0.5, 1.05)}, "other")
+    trial = next(t for t in trials() if t.key == "two-threads")
+    told = {}
+    for layer in ("path", "other"):
+        (pair,) = (p for p in Case(both, more).pairs if p.view.layer.name == layer)
+        opinion = replace(reordering.judge_pair(pair), cause=Cause.REORDERING, layer=layer)
+        made = trial.propose(Case(both, more), (opinion,))
+        assert made is not None
+        told[layer] = made.prediction
+    assert {p.layer for p in told.values()} == {"path", "other"} and told["path"].high < told["other"].high

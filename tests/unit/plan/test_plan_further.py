@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 from strata.analyse.overall import beyond_chance, doubted, likeliest
 from strata.analyse.stats import PRIOR_DF
 from strata.app.experiment import ROUNDS as OF_EXPERIMENT
-from strata.app.experiment import _may_write
+from strata.app.experiment import _may_write, _rounds_first
 from strata.app.further import DETAIL_SHARE, LEAST_SHARE, Budget, _measured, fastest_writes
 from strata.app.plan import experiment_plan, experiment_round
 from strata.app.runner import Runner
 from strata.errors import RunFailed
-from strata.model.analysis import Comparison, Equivalence
+from strata.model.analysis import Analysis, Comparison, Equivalence
 from strata.model.estimate import Estimate
 from strata.model.experiment import Experiment, Prediction
+from strata.model.finding import Diagnosis, VerdictKind
 from strata.model.groups import grouped
 from strata.model.plan import Cell, Plan, Step, StepKind
 from strata.model.result import CellResult, EngineResult
@@ -105,6 +106,31 @@ def test_what_chance_may_have_put_below_its_line_is_measured_again_and_what_no_s
     assert further_round(plan, many, 60.0, doubted=[slow.model_copy(update={"unserved": True})]) == ()
     hidden = pair(KEYS[1], 0.1, 0.5, Equivalence.CANNOT_TELL).model_copy(update={"unserved": True})
     assert further_round(plan, [hidden], 60.0) == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "about", "first"),
+    [
+        (VerdictKind.INCONCLUSIVE, (), "l0", True),  # the medium's own limit tells nothing of the layer above
+        (VerdictKind.INCONCLUSIVE, (), "l1", False),
+        (VerdictKind.LAYER, ("l2",), "l2", False),
+        (VerdictKind.INCONCLUSIVE, ("l1",), "l0", False),
+        (VerdictKind.LAYER, ("l2",), None, True),
+        (VerdictKind.LAYER, ("l1",), None, False),
+        (VerdictKind.INCONCLUSIVE, ("l1",), None, True),
+    ],
+)
+def test_rounds_come_before_what_is_about_another_layer_only_where_nobody_is_blamed(
+    kind: VerdictKind, said: tuple[str, ...], about: str | None, first: bool
+) -> None:
+    slow = pair(KEYS[0], 0.45, 0.6, Equivalence.ABOVE)
+    seen_so = SimpleNamespace(comparisons=[slow, *(pair(key, 0.9, 0.97, Equivalence.WITHIN) for key in KEYS[1:])])
+    told = SimpleNamespace(
+        findings=[SimpleNamespace(layer=layer) for layer in said], verdict=SimpleNamespace(kind=kind)
+    )
+    experiment = None if about is None else SimpleNamespace(layer=about)
+    asked = (cast("Analysis", seen_so), cast("Diagnosis", told), cast("Experiment | None", experiment))
+    assert _rounds_first(*asked) is first
 
 
 def test_equal_layers_are_slow_beyond_chance_in_one_run_of_fifty_at_most() -> None:

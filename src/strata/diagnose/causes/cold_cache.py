@@ -170,8 +170,8 @@ def lost(case: Case, station: Station) -> Opinion | None:
 
 
 def _since(then: Reference, now: CellSummary) -> Reference:
-    """The same, as surely as the rounds of both runs tell. What whole runs differ by is left out: it is in the reads and
-    the writes alike, and these are held against each other."""
+    """The same, as surely as the rounds of both runs tell. What whole runs differ by is left out: it is in reads and
+    writes alike, and these are held against each other."""
     error = math.hypot(standard_error(then.iops), standard_error(now.iops))
     wide = math.exp(min(2 * error, math.log(MOST)))
     at = then.ratio.value
