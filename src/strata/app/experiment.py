@@ -221,7 +221,7 @@ def experimented(session: Session, analysis: Analysis) -> tuple[Analysis, Diagno
 
 def _rounds_first(analysis: Analysis, diagnosis: Diagnosis, experiment: Experiment | None) -> bool:
     """Whether more rounds may change the verdict, and come before ``experiment``: nobody is blamed, or a layer may be
-    slow of which nothing is said. Before one that is about another layer only where nobody is blamed."""
+    slow of which nothing is said. Before one only where nobody is blamed, and it is about none that may be slow."""
     from strata.analyse.overall import doubted
 
     said = {f.layer for f in diagnosis.findings}
@@ -229,7 +229,8 @@ def _rounds_first(analysis: Analysis, diagnosis: Diagnosis, experiment: Experime
     maybe = {c.layer for c in doubted(analysis.comparisons)}
     if experiment is None:
         return nobody or bool(maybe - said)
-    return nobody and bool(maybe - said) and experiment.layer not in maybe
+    about = {p.layer for p in experiment.predictions}
+    return nobody and bool(maybe) and not about & (maybe | said)
 
 
 def _again(session: Session) -> bool:

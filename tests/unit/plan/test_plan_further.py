@@ -114,7 +114,8 @@ def test_what_chance_may_have_put_below_its_line_is_measured_again_and_what_no_s
         (VerdictKind.INCONCLUSIVE, (), "l0", True),  # the medium's own limit tells nothing of the layer above
         (VerdictKind.INCONCLUSIVE, (), "l1", False),
         (VerdictKind.LAYER, ("l2",), "l2", False),
-        (VerdictKind.INCONCLUSIVE, ("l1",), "l0", False),
+        (VerdictKind.INCONCLUSIVE, ("l2",), "l2", False),
+        (VerdictKind.INCONCLUSIVE, ("l2",), "l0", True),
         (VerdictKind.LAYER, ("l2",), None, True),
         (VerdictKind.LAYER, ("l1",), None, False),
         (VerdictKind.INCONCLUSIVE, ("l1",), None, True),
@@ -128,7 +129,8 @@ def test_rounds_come_before_what_is_about_another_layer_only_where_nobody_is_bla
     told = SimpleNamespace(
         findings=[SimpleNamespace(layer=layer) for layer in said], verdict=SimpleNamespace(kind=kind)
     )
-    experiment = None if about is None else SimpleNamespace(layer=about)
+    # It may be measured at another layer than it is about: two threads on the one below.
+    experiment = about and SimpleNamespace(layer="l0", predictions=[SimpleNamespace(layer=about)])
     asked = (cast("Analysis", seen_so), cast("Diagnosis", told), cast("Experiment | None", experiment))
     assert _rounds_first(*asked) is first
 
