@@ -90,7 +90,28 @@ def findings(case: Case) -> tuple[tuple[NamedFinding, ...], tuple[NamedFinding, 
         found += _of_layer(case, mine)
     found += _of_no_known_cause(case, own, {n.finding.layer for n in found})
     # A cost that is surely known comes before a greater one of which little can be said.
-    return tuple(sorted(found, key=lambda n: -n.loss * n.finding.confidence)), tuple(aside)
+    found.sort(key=lambda n: -n.loss * n.finding.confidence)
+    return tuple(_where_it_begins(case, found)), tuple(aside)
+
+
+def _where_it_begins(case: Case, found: Sequence[NamedFinding]) -> list[NamedFinding]:
+    """The same, but what makes two layers slow alike comes first at the one that the other is held against, where it is
+    as surely known there and the other loses nothing more: there the figures begin to depart."""
+    ordered: list[NamedFinding] = []
+    for one in found:
+        place = next((i for i, other in enumerate(ordered) if _begins(case, one, other)), len(ordered))
+        ordered.insert(place, one)
+    return ordered
+
+
+def _begins(case: Case, one: NamedFinding, other: NamedFinding) -> bool:
+    """Whether the cause of ``other`` is seen at ``one``'s layer already, and its own layer loses no more."""
+    if one.finding.cause is not other.finding.cause or one.missing:
+        return False
+    over = [
+        p for p in case.pairs if (p.view.layer.name, p.view.below.name) == (other.finding.layer, one.finding.layer)
+    ]
+    return bool(over) and not any(p.key in other.keys for pair in over for p in pair.view.affected)
 
 
 def to_ask(aside: Iterable[NamedFinding]) -> Iterator[tuple[str, tuple[Opinion, ...]]]:

@@ -41,8 +41,10 @@ def _standing(opinion: Opinion) -> float:
 def worth(predictions: Sequence[Prediction], standing: Sequence[Opinion]) -> float:
     """0..1: the chance, over all causes that could be true, of those that would then fall.
 
-    A prediction that nobody else can be compared with, and that is not idle, is worth `ALONE` of its own chance.
+    A prediction that nobody else can be compared with, and that is not idle, is worth `ALONE` of its own chance. One
+    cause at two layers is no rival of itself: both may be so.
     """
+    predictions = list({p.cause: p for p in reversed(predictions)}.values())
     by = chances(predictions, standing)
     if len(predictions) == 1:
         return 0.0 if predictions[0].idle else ALONE * by[predictions[0].layer, predictions[0].cause]

@@ -168,7 +168,8 @@ def experiments_of(layer: str, cause: str, tried: tuple[Tried, ...]) -> CauseTes
         if held is False:
             fell.append(one)
         elif held:
-            others = [p for p in predictions_of(one.experiment) if p is not mine]
+            # The same cause at another layer may be so as well.
+            others = [p for p in predictions_of(one.experiment) if p.cause != mine.cause or p.rival]
             held_by = {(p.layer, p.cause): holds(p, measured(one, p.metric)) for p in others}
             refutable = [p for p in others if not (p.rival and p.idle)]
             # Where nobody else can fall, only a change that would not happen by itself tells anything.

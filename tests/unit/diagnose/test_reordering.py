@@ -13,6 +13,8 @@ from strata.diagnose.causes import reordering
 from strata.diagnose.layers import findings, to_ask
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.registry import trials
+from strata.diagnose.separation import worth
+from strata.diagnose.trying import experiments_of
 from strata.diagnose.variants import reshape
 from strata.model.analysis import Analysis, Comparison, Equivalence
 from strata.model.experiment import Tried
@@ -268,23 +270,55 @@ def test_what_chance_may_have_slowed_is_not_said_and_is_asked_of_an_experiment()
     assert without is None or without.key != "two-threads"
 
 
-def test_two_threads_try_the_layer_that_is_blamed() -> None:
-    """Two layers lose the order of what both stand on: each is tried by what it loses itself."""
+def two_over_one(against_each_other: float) -> tuple[Stack, Analysis]:
+    """Two layers that lose the order of what both stand on, the second one more of it; and what it gives of the
+    first."""
     stack, analysis = out_of_order()
-    other = stack.layers[-1].model_copy(update={"name": "other", "on": ("direct",)})
+    other = stack.layers[-1].model_copy(update={"name": "other", "on": ("direct",), "against": ("direct", "path")})
     both = stack.model_copy(update={"layers": (*stack.layers, other)})
     cells = [c.model_copy(update={"layer": "other"}) for c in analysis.cells if c.layer == "path"]
     rows = [c.model_copy(update={"layer": "other"}) for c in analysis.comparisons if c.layer == "path"]
-    more = analysis.model_copy(
-        update={"cells": (*analysis.cells, *cells), "comparisons": (*analysis.comparisons, *rows)}
+    rows = list(
+        widened(analysis.model_copy(update={"comparisons": tuple(rows)}), {STREAM: (0.1, 1.05)}, "other").comparisons
     )
-    more = widened(more, {STREAM: (0.5, 1.05)}, "other")
+    beside = [c.model_copy(update={"below": "path"}) for c in rows]
+    alike = {c.workload_key: (against_each_other if c.workload_key == STREAM else 1.0, 1.05) for c in rows}
+    beside = list(widened(analysis.model_copy(update={"comparisons": tuple(beside)}), alike, "other").comparisons)
+    more = {"cells": (*analysis.cells, *cells), "comparisons": (*analysis.comparisons, *rows, *beside)}
+    return both, analysis.model_copy(update=more)
+
+
+def test_two_threads_try_every_layer_that_loses_the_order_of_one_below() -> None:
+    """Each by what it loses itself: the outcome shows it of both, and neither refutes the other."""
+    stack, analysis = two_over_one(1.0)
     trial = next(t for t in trials() if t.key == "two-threads")
-    told = {}
+    case, told = Case(stack, analysis), {}
     for layer in ("path", "other"):
-        (pair,) = (p for p in Case(both, more).pairs if p.view.layer.name == layer)
+        pair = next(p for p in case.pairs if (p.view.layer.name, p.view.below.name) == (layer, "direct"))
         opinion = replace(reordering.judge_pair(pair), cause=Cause.REORDERING, layer=layer)
-        made = trial.propose(Case(both, more), (opinion,))
-        assert made is not None
-        told[layer] = made.prediction
-    assert {p.layer for p in told.values()} == {"path", "other"} and told["path"].high < told["other"].high
+        made = trial.propose(case, (opinion,))
+        assert made is not None and made.prediction.layer == layer
+        assert {p.layer for p in made.predictions} == {"path", "other"}
+        assert worth(made.predictions, (opinion,)) > 0
+        told[layer] = made
+    assert told["other"].prediction.high < told["path"].prediction.high
+    reference = analysis.summary("direct", told["path"].reference)
+    assert reference is not None
+    iops = {k: getattr(reference.iops, k) / 4 for k in ("value", "low", "high")}
+    changed = reference.model_copy(update={"iops": reference.iops.model_copy(update=iops)})
+    done = (Tried(experiment=told["path"], reference=reference, changed=changed),)
+    assert all(experiments_of(layer, Cause.REORDERING.value, done).telling for layer in ("path", "other"))
+
+
+@pytest.mark.parametrize(("ratio", "first"), [(0.97, "path"), (0.4, "other")])
+def test_what_slows_two_layers_alike_is_named_where_the_figures_begin_to_depart(ratio: float, first: str) -> None:
+    stack, analysis = two_over_one(ratio)
+    experiment = propose(stack, analysis)
+    assert experiment is not None and experiment.key == "two-threads"
+    reference = analysis.summary("direct", experiment.reference)
+    assert reference is not None
+    iops = {k: getattr(reference.iops, k) / 5 for k in ("value", "low", "high")}
+    changed = reference.model_copy(update={"iops": reference.iops.model_copy(update=iops)})
+    found = diagnose(stack, analysis, (Tried(experiment=experiment, reference=reference, changed=changed),))
+    named = [f.layer for f in found.findings if f.cause is Cause.REORDERING]
+    assert named[0] == first and set(named) == {"path", "other"}, named

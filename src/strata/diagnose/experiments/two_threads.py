@@ -11,15 +11,17 @@ What it tells apart
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterator
 
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.causes import reordering
-from strata.diagnose.expected import asked, told
+from strata.diagnose.expected import Range, asked, told
 from strata.diagnose.opinion import Opinion
+from strata.diagnose.view import Point
 from strata.model.access import Strided
 from strata.model.cause import Cause
 from strata.model.endpoint import EndpointKind
-from strata.model.experiment import Experiment
+from strata.model.experiment import Experiment, Prediction
 from strata.model.workload import ClosedLoop, Workload
 
 ABOUT = frozenset({Cause.REORDERING})
@@ -32,21 +34,38 @@ SAME = (0.8, 1.3)
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
-    """Where reordering stands, on the nearest layer below that may be driven in the workload's direction."""
+    """Where reordering stands, on the nearest layer below that may be driven in the workload's direction. Other layers
+    over the same one that lose the order of the same stream are told by it, too."""
     blamed = {o.layer for o in standing if o.cause in ABOUT}
     for pair in (p for p in case.pairs if p.view.layer.name in blamed):
         found = [(extra, p) for p in pair.view.affected if (extra := reordering.excess(pair, p)) is not None]
         for extra, point in sorted(found, key=lambda one: -one[0]):
             if _drivable(pair, point.workload) and (dealt := _dealt(point.workload)) is not None:
-                least = min(math.exp(-MOST_PART * extra), reordering.random_part(pair, point))
-                part = least, math.exp(-LEAST_PART * extra)
+                mine = told(standing, {Cause.REORDERING: _left(pair, point, extra)}, others=SAME)
                 return asked(
                     point.lower,
                     f"two threads on {pair.view.below.name}",
-                    told(standing, {Cause.REORDERING: part}, others=SAME),
+                    (*mine, *_at_other_layers(case, pair, point, blamed)),
                     changed=dealt,
                 )
     return None
+
+
+def _left(pair: Pair, point: Point, extra: float) -> Range:
+    """Of the IOPS of the layer below, by what the layer loses beyond random work."""
+    return min(math.exp(-MOST_PART * extra), reordering.random_part(pair, point)), math.exp(-LEAST_PART * extra)
+
+
+def _at_other_layers(case: Case, pair: Pair, point: Point, blamed: Collection[str]) -> Iterator[Prediction]:
+    for other in case.pairs:
+        name = other.view.layer.name
+        if other.view.below.name != pair.view.below.name or name in blamed:
+            continue
+        same = next((p for p in other.view.affected if p.key == point.key), None)
+        extra = None if same is None else reordering.excess(other, same)
+        if same is not None and extra is not None:
+            opinion = Opinion(None, layer=name, cause=Cause.REORDERING)
+            yield from told((opinion,), {Cause.REORDERING: _left(other, same, extra)})
 
 
 def _drivable(pair: Pair, workload: Workload) -> bool:
