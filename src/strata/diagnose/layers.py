@@ -108,9 +108,7 @@ def _begins(case: Case, one: NamedFinding, other: NamedFinding) -> bool:
     """Whether the cause of ``other`` is seen at ``one``'s layer already, and its own layer loses no more."""
     if one.finding.cause is not other.finding.cause or one.missing:
         return False
-    over = [
-        p for p in case.pairs if (p.view.layer.name, p.view.below.name) == (other.finding.layer, one.finding.layer)
-    ]
+    over = [p for p in case.pairs if (p.view.layer.name, p.view.below.name) == (other.finding.layer, one.finding.layer)]
     return bool(over) and not any(p.key in other.keys for pair in over for p in pair.view.affected)
 
 
