@@ -12,7 +12,7 @@ from typing import Any
 from strata.diagnose.case import Case, Station
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
-from strata.diagnose.predict import UNIT, carries_most
+from strata.diagnose.predict import UNIT
 from strata.diagnose.sides import CauseSide, on
 from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
@@ -104,17 +104,15 @@ def random_read(station: Station, opinion: Opinion) -> CellSummary | None:
 def at_once(case: Case, opinion: Opinion, cell: CellSummary) -> Range | None:
     """How many times the IOPS are left to gain where what lies behind the cause answered at once; None: not known.
 
-    Where something is full of this cell's own bytes, none; where each request waits a time of its own, up to N ÷ that
-    time (Little). So it is where the bytes of others fill it: what is not spent below may be spent waiting for them.
+    Where something is full, none; where each request waits a time of its own, up to N ÷ that time (Little). So it is
+    where others fill it: what is not spent below may be spent waiting behind their bytes.
     """
     if cell.workload.key not in opinion.cells:
         return None
     model = opinion.model
     if model is not None and model.shape is LimitKind.DELAY:
         return _up_to(cell, model.parameter + model.base)
-    station = case.station(opinion.layer)
-    of_bytes = opinion.cause in on(CauseSide.FULL) & on(CauseSide.BYTES)
-    if station is not None and of_bytes and not carries_most(station, opinion, cell):
+    if opinion.cause in on(CauseSide.OTHERS):
         below = _below(case, opinion, cell)
         return None if below is None else _up_to(cell, cell.workload.outstanding / cell.iops.value - below)
     return SAME if opinion.cause in on(CauseSide.FULL) or model is not None else None

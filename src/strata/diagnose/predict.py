@@ -8,19 +8,19 @@ from dataclasses import replace
 import numpy as np
 
 from strata.diagnose import few_at_once, models
-from strata.diagnose.case import Case, Pair, Station
+from strata.diagnose.case import Case, Pair
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.registry import Range, rule
 from strata.diagnose.sides import CauseSide, on
 from strata.diagnose.view import Point
-from strata.model.analysis import CellSummary
 from strata.model.cause import Cause
 from strata.model.experiment import Condition, Experiment, Metric, Prediction
 from strata.model.workload import Workload
 
-AS_FULL = 0.8
-"""Of the most bytes that a layer moves in the cells that a limit of bytes explains: less does not fill it."""
+AS_FULL, CLEARLY = 0.8, 1.5
+"""Of the most bytes that a layer moves in the cells that a limit of bytes explains: less does not fill it. ``CLEARLY``:
+times as many requests as fill it, at least, that would come if it were not there."""
 UNIT = {
     Metric.IOPS: "IOPS",
     Metric.MEAN: "ns",
@@ -52,7 +52,7 @@ def predicted(case: Case, opinion: Opinion, layer: str, experiment: Experiment) 
         return None
     low, high = widened(case, *found)
     who = {"cause": opinion.cause.value, "layer": layer}
-    idle = opinion.in_turns and _deeper(case, layer, experiment)
+    idle = opinion.cause in on(CauseSide.OTHERS) or (opinion.in_turns and _deeper(case, layer, experiment))
     return Prediction(metric=metric, low=low, high=high, unit=experiment.prediction.unit, at=at, idle=idle, **who)
 
 
@@ -126,7 +126,8 @@ def _plain(layer: str, experiment: Experiment) -> bool:
 def _by_fullness(case: Case, opinion: Opinion, layer: str, experiment: Experiment) -> Range | None:
     """What is full gives as much at more depth, and at less at most in proportion less; by size as it counts.
 
-    What serves all that wait in each of its turns may give in proportion more at more depth, too.
+    What serves all that wait in each of its turns may give in proportion more at more depth, too. So may what others
+    fill, as requests wait behind theirs; by size it gives anything between as many requests and as many bytes.
     """
     station = case.station(layer)
     cell = None if station is None else station.cell(experiment.reference)
@@ -135,25 +136,33 @@ def _by_fullness(case: Case, opinion: Opinion, layer: str, experiment: Experimen
     filled = explained and opinion.cause in on(CauseSide.FULL)
     if cell is None or station is None or not filled or not _plain(layer, experiment):
         return None
-    if opinion.cause in on(CauseSide.BYTES) and not carries_most(station, opinion, cell):
-        return None
+    if opinion.cause in on(CauseSide.BYTES):
+        mine = [c.bytes_per_second.value for c in station.cells if c.workload.key in opinion.cells]
+        if cell.bytes_per_second.value < AS_FULL * max(mine, default=0.0):
+            return None
     before, after, x = cell.workload, experiment.workload, cell.iops.value
     if experiment.prediction.metric != Metric.IOPS or before.resized(after.bs / before.bs).pattern != after.pattern:
         return None
     deeper, larger = after.outstanding / before.outstanding, after.bs / before.bs
-    ends = [x, x * (deeper if opinion.in_turns else min(1.0, deeper))]
-    if opinion.cause in on(CauseSide.BYTES):
+    others = opinion.cause in on(CauseSide.OTHERS)
+    of_bytes = opinion.cause in on(CauseSide.BYTES) and not others
+    if of_bytes and larger < 1 and not _still_full(case, layer, experiment, x / larger):
+        return None
+    ends = [x, x * (deeper if opinion.in_turns or others else min(1.0, deeper))]
+    if of_bytes:
         ends = [end / larger for end in ends]
     elif opinion.cause is not Cause.IOPS_CAP:
         ends += [end / larger for end in ends]
     return min(ends), max(ends)
 
 
-def carries_most(station: Station, opinion: Opinion, cell: CellSummary) -> bool:
-    """Whether the bytes of this cell are as many as those of any that the cause explains: of one that carries fewer,
-    something else fills what it waits for."""
-    mine = [c.bytes_per_second.value for c in station.cells if c.workload.key in opinion.cells]
-    return cell.bytes_per_second.value >= AS_FULL * max(mine, default=0.0)
+def _still_full(case: Case, layer: str, experiment: Experiment, iops: float) -> bool:
+    """Whether what is below would surely give more of the smaller requests than fill it: else that limits them."""
+    for pair in case.pairs:
+        point = next((p for p in pair.view.everything if p.key == experiment.reference), None)
+        if pair.view.layer.name == layer and point is not None:
+            return iops * CLEARLY <= min(_below(pair, point, experiment.workload))
+    return True
 
 
 def of_shape(pair: Pair, found: models.Fit, point: Point, workload: Workload, metric: str) -> Range | None:

@@ -14,6 +14,8 @@ class CauseSide(StrEnum):
 
     BYTES = "bytes"
     """So many bytes per second, whatever the size of a request."""
+    OTHERS = "others"
+    """The bytes of others fill it: requests wait behind them, and what is left is no fixed rate."""
     FULL = "full"
     """Something is full in the cells that it explains: more requests at once gain nothing."""
     EPISODES = "episodes"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import lru_cache
 
@@ -131,9 +132,37 @@ def test_what_waits_behind_the_bytes_of_others_gains_what_the_medium_took() -> N
         experiments_of("share", cause, (after_it(made, 2.0, found),)).telling
         for cause in ("noisy-wire", "per-request-cost")
     )
-    # Of its own bytes it stays full.
-    alone = proposed("null-end", (replace(others, cells=filled - {large.key}), server), found=found)
-    assert alone.predictions[0].high == 1.25
+    # Where it carries them all itself it stays full.
+    full = standing(Cause.WIRE_BANDWIDTH)[0]
+    assert proposed("null-end", (full, server), found=found).predictions[0].high == 1.25
+
+
+def test_what_others_fill_too_is_no_fixed_rate() -> None:
+    """Requests wait behind theirs: a quarter of the size gives from as many of them to four times, twice the depth up
+    to twice as many. A neighbour that counters had shown fell by a prediction of four times the requests."""
+    case = Case(PLAIN, measured_of(PLAIN))
+    cell = case.analysis.summary("share", "randwrite-8KiB-qd8")
+    assert cell is not None
+    others, own = standing(Cause.NOISY_WIRE)[0], standing(Cause.WIRE_BANDWIDTH)[0]
+    asked = Prediction(metric=Metric.IOPS, low=0.0, high=0.0, unit="IOPS")
+
+    def of(opinion: Opinion, **changed: float) -> Prediction | None:
+        made = Experiment(
+            layer="share", workload=reshape(cell.workload, **changed), reference=cell.workload.key, changes="",
+            prediction=asked, otherwise="",
+        )  # fmt: skip
+        return predict.predicted(case, opinion, "share", made)
+
+    def times(opinion: Opinion, **changed: float) -> tuple[float, float]:
+        told, wide = of(opinion, **changed), math.exp(predict.slack(case.analysis.noise.tolerance))
+        assert told is not None and told.idle is (opinion is others), "to be right with anything confirms nothing"
+        return told.low * wide / cell.iops.value, told.high / wide / cell.iops.value
+
+    assert times(others, blocks=0.25) == pytest.approx((1, 4)) and times(others, blocks=4) == pytest.approx((0.25, 1))
+    assert times(others, depth=2) == pytest.approx((1, 2))
+    assert times(own, depth=2) == pytest.approx((1, 1)) and times(own, blocks=4) == pytest.approx((0.25, 0.25))
+    # What lies below would give no more of smaller requests: then that limits them.
+    assert of(own, blocks=0.25) is None
 
 
 def test_who_waits_for_a_turn_may_serve_more_in_it_and_who_is_used_up_may_not() -> None:

@@ -31,7 +31,7 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.NOISY_WIRE
 PRECEDENCE = 35
-SIDES = ("full", "bytes", "path")
+SIDES = ("full", "bytes", "others", "path")
 LEAST_COVER = 0.6
 
 
