@@ -41,6 +41,11 @@ class Pooled:
     alike: bool
     far: float
 
+    @property
+    def error(self) -> float:
+        """The standard error of its logarithm."""
+        return math.log(self.high / self.low) / 4
+
     def told(self) -> str:
         """``0.98 (0.94–1.02)``."""
         return f"{self.value:.2f} ({self.low:.2f}–{self.high:.2f})"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from strata.diagnose.identity_key import IdentityKey
 from strata.diagnose.models import Fit, fit_all
-from strata.diagnose.view import View, views
+from strata.diagnose.view import Point, View, views
 from strata.model.analysis import Analysis, CellSummary
 from strata.model.experiment import Tried
 from strata.model.stack import Layer, Stack
@@ -80,6 +80,12 @@ class Case:
     def pairs(self) -> tuple[Pair, ...]:
         """Each layer over each layer that it is compared with, where both were measured."""
         return tuple(Pair(self, view, fits) for view, fits in _fitted(IdentityKey(self.stack, self.analysis)))
+
+    def rows(self, layer: str, key: str) -> Iterator[tuple[Pair, Point]]:
+        """A workload of that layer over each layer that it is compared with, where it was measured at both."""
+        for pair in self.pairs:
+            if pair.view.layer.name == layer:
+                yield from ((pair, p) for p in pair.view.everything if p.key == key)
 
     @cached_property
     def stations(self) -> tuple[Station, ...]:

@@ -107,27 +107,17 @@ def at_once(case: Case, opinion: Opinion, cell: CellSummary) -> Range | None:
     Where something is full, none; where each request waits a time of its own, up to N ÷ that time (Little). So it is
     where others fill it: what is not spent below may be spent waiting behind their bytes.
     """
-    if cell.workload.key not in opinion.cells:
+    if cell.workload.key not in opinion.cells or cell.iops.value <= 0:
         return None
-    model = opinion.model
+    model, each = opinion.model, cell.workload.outstanding / cell.iops.value
     if model is not None and model.shape is LimitKind.DELAY:
-        return _up_to(cell, model.parameter + model.base)
+        return _up_to(each, model.parameter + model.base)
     if opinion.cause in on(CauseSide.OTHERS):
-        below = _below(case, opinion, cell)
-        return None if below is None else _up_to(cell, cell.workload.outstanding / cell.iops.value - below)
+        rows = [p for _, p in case.rows(opinion.layer, cell.workload.key) if p.x_below > 0]
+        return _up_to(each, each - cell.workload.outstanding / rows[0].x_below) if rows else None
     return SAME if opinion.cause in on(CauseSide.FULL) or model is not None else None
 
 
-def _up_to(cell: CellSummary, least: float) -> Range:
-    """Where each request of the cell takes at least this many seconds."""
-    most = cell.workload.outstanding / least / cell.iops.value if least > 0 else MOST
-    return SAME[0], max(SAME[1], SAME[1] * most)
-
-
-def _below(case: Case, opinion: Opinion, cell: CellSummary) -> float | None:
-    """Seconds of a request of the same workload below that layer; None where it was not measured there."""
-    for pair in case.pairs:
-        point = next((p for p in pair.view.everything if p.key == cell.workload.key), None)
-        if pair.view.layer.name == opinion.layer and point is not None and point.lower.iops.value > 0:
-            return cell.workload.outstanding / point.lower.iops.value
-    return None
+def _up_to(each: float, least: float) -> Range:
+    """Where a request that takes ``each`` seconds now takes at least so many."""
+    return SAME[0], max(SAME[1], SAME[1] * each / least) if least > 0 else MOST

@@ -150,10 +150,8 @@ def of_experiment(case: Case, layer: str, experiment: Experiment) -> tuple[float
     plain = experiment.condition is Condition.NONE and experiment.reference_layer in (None, experiment.layer)
     if not plain or experiment.layer != layer or experiment.prediction.metric not in (Metric.IOPS, Metric.RATIO):
         return None
-    for pair in case.pairs:
-        point = next((p for p in pair.view.everything if p.key == experiment.reference), None)
-        queue = of(pair) if pair.view.layer.name == layer and point is not None else None
-        if queue is not None and point is not None:
+    for pair, point in case.rows(layer, experiment.reference):
+        if (queue := of(pair)) is not None:
             now = _changed(pair.view, point, experiment.workload, queue.count)
             before = _changed(pair.view, point, point.workload, queue.count)
             if now is None or before is None or experiment.prediction.metric != Metric.RATIO:

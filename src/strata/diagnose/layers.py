@@ -95,8 +95,8 @@ def findings(case: Case) -> tuple[tuple[NamedFinding, ...], tuple[NamedFinding, 
 
 
 def _where_it_begins(case: Case, found: Sequence[NamedFinding]) -> list[NamedFinding]:
-    """The same, but what makes two layers slow alike comes first at the one that the other is held against, where it is
-    as surely known there and the other loses nothing more: there the figures begin to depart."""
+    """The same, but what makes two layers slow alike comes first at the one that the other is held against, where it
+    may be a verdict there and the other loses nothing more: there the figures begin to depart."""
     ordered: list[NamedFinding] = []
     for one in found:
         place = next((i for i, other in enumerate(ordered) if _begins(case, one, other)), len(ordered))

@@ -72,12 +72,11 @@ def widened(case: Case, low: float, high: float) -> Range:
 def unlimited(case: Case, opinion: Opinion, experiment: Experiment) -> Prediction | None:
     """The IOPS of another workload at the layer of ``opinion`` without its limit: what is below gives, and of two
     effects that were fitted together the time that each request takes longer; None where nothing says so."""
-    layer = opinion.layer
-    for pair in case.pairs:
-        point = next((p for p in pair.view.everything if p.key == experiment.reference), None)
-        if pair.view.layer.name == layer and point is not None and _plain(layer, experiment):
-            low, high = widened(case, *_without_its_limit(pair, opinion.model, point, experiment.workload))
-            return experiment.prediction.model_copy(update={"metric": Metric.IOPS, "low": low, "high": high})
+    if not _plain(opinion.layer, experiment):
+        return None
+    for pair, point in case.rows(opinion.layer, experiment.reference):
+        low, high = widened(case, *_without_its_limit(pair, opinion.model, point, experiment.workload))
+        return experiment.prediction.model_copy(update={"metric": Metric.IOPS, "low": low, "high": high})
     return None
 
 
@@ -106,14 +105,12 @@ def _by_shape(
     if model is None or not _plain(layer, experiment):
         return None
     metric = experiment.prediction.metric
-    for pair in case.pairs:
-        point = next((p for p in pair.view.everything if p.key == experiment.reference), None)
-        if pair.view.layer.name == layer and point is not None:
-            found = of_shape(pair, model, point, experiment.workload, metric)
-            before = of_shape(pair, model, point, point.workload, metric)
-            if found is None or before is None or metric != Metric.IOPS:
-                return None if found is None else (found, None)
-            return found, math.sqrt(before[0] * before[1])
+    for pair, point in case.rows(layer, experiment.reference):
+        found = of_shape(pair, model, point, experiment.workload, metric)
+        before = of_shape(pair, model, point, point.workload, metric)
+        if found is None or before is None or metric != Metric.IOPS:
+            return None if found is None else (found, None)
+        return found, math.sqrt(before[0] * before[1])
     return None
 
 
@@ -158,11 +155,8 @@ def _by_fullness(case: Case, opinion: Opinion, layer: str, experiment: Experimen
 
 def _still_full(case: Case, layer: str, experiment: Experiment, iops: float) -> bool:
     """Whether what is below would surely give more of the smaller requests than fill it: else that limits them."""
-    for pair in case.pairs:
-        point = next((p for p in pair.view.everything if p.key == experiment.reference), None)
-        if pair.view.layer.name == layer and point is not None:
-            return iops * CLEARLY <= min(_below(pair, point, experiment.workload))
-    return True
+    rows = case.rows(layer, experiment.reference)
+    return all(iops * CLEARLY <= min(_below(pair, point, experiment.workload)) for pair, point in rows)
 
 
 def of_shape(pair: Pair, found: models.Fit, point: Point, workload: Workload, metric: str) -> Range | None:

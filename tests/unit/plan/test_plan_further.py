@@ -135,8 +135,18 @@ def test_rounds_come_before_what_is_about_another_layer_only_where_nobody_is_bla
     assert _rounds_first(*asked) is first
 
 
-def test_equal_layers_are_slow_beyond_chance_in_one_run_of_fifty_at_most() -> None:
-    """Every ratio on its very line, and as wrong as its own interval says: Student's t of its degrees of freedom."""
+def test_what_has_no_interval_yet_comes_before_the_likeliest_loss() -> None:
+    slow, fine = pair(KEYS[0], 0.45, 0.6, Equivalence.ABOVE), pair(KEYS[1], 0.9, 0.97, Equivalence.WITHIN)
+    untold = pair(KEYS[2], 0.5, 0.9, Equivalence.CANNOT_TELL)
+    untold = untold.model_copy(update={"iops": untold.iops.model_copy(update={"low": None, "high": None})})
+    stopped = untold.model_copy(update={"iops": untold.iops.model_copy(update={"value": 0.0, "low": 0.0})})
+    assert likeliest([fine, slow, untold]) == [untold, slow, fine]
+    assert likeliest([fine, stopped]) == [stopped, fine], "a layer that gave nothing has no logarithm"
+
+
+def test_layers_on_their_very_line_are_slow_beyond_chance_in_one_run_of_thirty_at_most() -> None:
+    """The worst case of equal layers: every ratio on its line, as wrong as its own interval says (Student's t of its
+    degrees of freedom)."""
     chance, blamed, runs = np.random.default_rng(5), 0, 400
     line = pair(KEYS[0], 0.5, 0.9, Equivalence.CANNOT_TELL).line
     for _ in range(runs):

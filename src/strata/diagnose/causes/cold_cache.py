@@ -40,7 +40,6 @@ from strata.analyse.overall import standard_error
 from strata.diagnose import groups, warming
 from strata.diagnose.case import Case, Station
 from strata.diagnose.evidence import differential, operational
-from strata.diagnose.expected import MOST
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.reference import grounds, healthy, held, known
 from strata.diagnose.warming import WarmUp
@@ -172,10 +171,10 @@ def lost(case: Case, station: Station) -> Opinion | None:
 def _since(then: Reference, now: CellSummary) -> Reference:
     """The same, as surely as the rounds of both runs tell. What whole runs differ by is left out: it is in reads and
     writes alike, and these are held against each other."""
-    error = math.hypot(standard_error(then.iops), standard_error(now.iops))
-    wide = math.exp(min(2 * error, math.log(MOST)))
-    at = then.ratio.value
-    return then.model_copy(update={"ratio": then.ratio.model_copy(update={"low": at / wide, "high": at * wide})})
+    error, at = math.hypot(standard_error(then.iops), standard_error(now.iops)), then.ratio.value
+    known = math.isfinite(error)
+    ends = {"low": at * math.exp(-2 * error) if known else None, "high": at * math.exp(2 * error) if known else None}
+    return then.model_copy(update={"ratio": then.ratio.model_copy(update=ends)})
 
 
 def _warmed(case: Case, station: Station, seen: WarmUp) -> Opinion:

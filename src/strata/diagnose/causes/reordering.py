@@ -154,7 +154,7 @@ def excess(pair: Pair, point: Point) -> float | None:
     if random is None:
         return None
     steadied = math.log(random.value) - point.ratio_log
-    clear = steadied > 2 * math.hypot(point.sd, math.log(random.high / random.low) / 4)
+    clear = steadied > 2 * math.hypot(point.sd, random.error)
     return min(extra, steadied) if clear else None
 
 

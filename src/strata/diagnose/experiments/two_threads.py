@@ -57,6 +57,7 @@ def _left(pair: Pair, point: Point, extra: float) -> Range:
 
 
 def _at_other_layers(case: Case, pair: Pair, point: Point, blamed: Collection[str]) -> Iterator[Prediction]:
+    """Each by what it loses of that stream itself."""
     for other in case.pairs:
         name = other.view.layer.name
         if other.view.below.name != pair.view.below.name or name in blamed:
