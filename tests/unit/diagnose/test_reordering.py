@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -149,11 +150,43 @@ def test_another_cause_stays_what_it_is(name: str) -> None:
     assert found.verdict.cause is before.verdict.cause is SCENES[name].cause
 
 
-def out_of_order(seed: int = 3) -> tuple[Stack, Analysis]:
-    """A medium that writes ten times as fast in order, reached through a path that loses most of the order."""
+def over_a_disk(path: Path, seed: int = 3, sd: float = 0.03, **more: Any) -> tuple[Stack, Analysis]:
+    """A medium that writes ten times as fast in order, reached through this path."""
     stack = demo_stack()
-    paths = {"direct": Path(base=20e-6, reorder=0.1), "path": Path(base=OVER_NBD, reorder=0.8)}
-    return stack, simulate(stack, paths, seed=seed, sd=0.03, trips={"direct": 4e-5, "path": 45e-6})
+    paths = {"direct": Path(base=20e-6, reorder=0.1), "path": path}
+    return stack, simulate(stack, paths, seed=seed, sd=sd, trips={"direct": 4e-5, "path": 45e-6}, **more)
+
+
+def counted(analysis: Analysis, longer: float | None = None, foreign: float = 1.0, servers: int = 1) -> Analysis:
+    """With what the kernel counts of the disk. ``longer``: times as long as from ``direct`` that it is busy for each
+    I/O of a stream of the path; None: as the loss would have it. ``foreign``: times the bytes that the path asks for.
+    ``servers``: of the disk, of which a path that asks for one at a time keeps one busy.
+    """
+    below = {c.workload.key: c for c in analysis.cells if c.layer == "direct"}
+    cells = []
+    for cell in analysis.cells:
+        workload, x = cell.workload, cell.iops.value
+        x_below, n = below[workload.key].iops.value, workload.outstanding
+        stream = cell.layer == "path" and not workload.rw.random
+        times = 1.0 if not stream else x_below / x if longer is None else longer
+        busy = min(1.0, 0.9 * times * x / x_below)
+        waiting = n if busy >= 0.8 or not stream else n * busy
+        if servers > 1 and stream:
+            busy, waiting = 0.9, min(n, servers * x / x_below)
+        kind = "write" if workload.rw.writes else "read"
+        moved = x * workload.bs * (foreign if stream else 1.0)
+        told = {f"{k}{d}": 0.0 for k in ("read", "write") for d in ("s", "_bytes", "_seconds")}
+        told |= {f"{kind}s": x, f"{kind}_bytes": moved, f"{kind}_seconds": waiting}
+        told |= {"io_seconds": busy, "weighted_seconds": waiting}
+        names = {f"blockdev_{k}{{device=sda}}": v for k, v in told.items()}
+        cells.append(cell.model_copy(update={"counters": cell.counters | names, "devices": ("sda",)}))
+    return analysis.model_copy(update={"cells": tuple(cells)})
+
+
+def out_of_order(seed: int = 3) -> tuple[Stack, Analysis]:
+    """A path that loses most of the order, so that the disk is busy for longer."""
+    stack, analysis = over_a_disk(Path(base=OVER_NBD, reorder=0.8), seed)
+    return stack, counted(analysis)
 
 
 @pytest.mark.parametrize(("times", "named"), [(6.0, True), (1.0, False)])
@@ -173,6 +206,56 @@ def test_without_a_trace_two_threads_on_the_layer_below_tell_it(times: float, na
     assert ((after.kind, after.cause) == (VerdictKind.LAYER, Cause.REORDERING)) is named, after.headline
     # That the other cause fell is no proof of this one: what is left has predicted no change.
     assert (after.confidence >= 0.8) is named
+
+
+LIMITED = {
+    "cap": Path(base=60e-6, cap=8000.0),
+    "lock": Path(base=60e-6, lock=100e-6),
+    "delay": Path(base=60e-6, delay=0.3e-3),
+    "wire": Path(base=60e-6, wire=40e6),
+}
+"""What limits the streams of a disk that is fast in order alone; random work does not reach it."""
+
+
+def all_experiments(stack: Stack, analysis: Analysis, path: Path) -> tuple[Tried, ...]:
+    """All that are proposed, up to six. The disk is sensitive to order: two threads slow it down whatever the path
+    does. The rest is what the simulated stack gives."""
+    tried: tuple[Tried, ...] = ()
+    while len(tried) < 6 and (experiment := propose(stack, analysis, tried)) is not None:
+        reference = analysis.summary(experiment.reference_layer or experiment.layer, experiment.reference)
+        assert reference is not None
+        if experiment.key == "two-threads":
+            gives = reference.iops.value / 6
+        else:
+            _, again = over_a_disk(path, seed=9, workloads=(experiment.workload,))
+            cell = again.summary(experiment.layer, experiment.workload.key)
+            assert cell is not None
+            gives = cell.iops.value
+        times = gives / reference.iops.value
+        iops = {k: getattr(reference.iops, k) * times for k in ("value", "low", "high")}
+        update = {"workload": experiment.workload, "iops": reference.iops.model_copy(update=iops)}
+        tried += (Tried(experiment=experiment, reference=reference, changed=reference.model_copy(update=update)),)
+    return tried
+
+
+@pytest.mark.parametrize("sd", [0.03, 0.12])
+@pytest.mark.parametrize("seen", ["nothing", "the device waits", "a disk of several servers", "bytes of others"])
+@pytest.mark.parametrize("limit", LIMITED)
+def test_a_limit_that_only_streams_reach_is_no_lost_order(limit: str, seen: str, sd: float) -> None:
+    """That the disk below is fast in order alone shows nothing of what limits the layer above it."""
+    path = LIMITED[limit]
+    stack, analysis = over_a_disk(path, sd=sd)
+    if seen == "the device waits":
+        analysis = counted(analysis, longer=1.0)
+    elif seen == "a disk of several servers":
+        analysis = counted(analysis, longer=1.0, servers=4)
+    elif seen == "bytes of others":
+        analysis = counted(analysis, foreign=2.0)
+    found = diagnose(stack, analysis, all_experiments(stack, analysis, path))
+    assert not any(f.cause is Cause.REORDERING and f.outcome is not None for f in found.findings)
+    assert found.verdict.cause is not Cause.REORDERING or found.verdict.kind is VerdictKind.INCONCLUSIVE
+    if seen in ("the device waits", "a disk of several servers"):
+        assert found.verdict.cause is not Cause.REORDERING
 
 
 def test_the_order_is_asked_for_where_only_it_would_tell_and_not_once_it_is_known() -> None:

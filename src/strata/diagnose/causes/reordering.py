@@ -9,10 +9,14 @@ Why it matters
 Evidence it needs
     Operational: a trace of both layers' cells at the same device. In the slow sequential cells at least 5 % more of
     the requests are late in their stream than below (RFC 4737), and their service time at the device is at least a
-    quarter longer. Differential: the loss, in sequential cells alone.
+    quarter longer. Without a trace: the device is busy longer for each I/O of the stream, by at least the root of the
+    loss, and each of its requests takes longer. Differential: the loss, in sequential cells alone.
 What rules it out
     Less than half of the loss in what sequential cells lose beyond random ones. A trace that shows the same order;
-    another order that the device serves as fast; a random cell that is slow too.
+    another order that the device serves as fast; a random cell that is slow too. A device that is not busy longer for
+    an I/O: it waits for requests, and something above it limits the stream. Where that was not counted, no experiment
+    below the layer confirms it, unless the layer gives more requests a second of that size elsewhere: streams lose to
+    any limit that random work does not reach.
 What to do next
     One dispatcher for this layer, or a write-back cache at the device that restores the order of the writes.
 How sure
@@ -27,6 +31,7 @@ Source
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from strata import units
 from strata.analyse.overall import pooled
@@ -36,11 +41,15 @@ from strata.diagnose.evidence import differential, operational
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.view import Point
 from strata.model.finding import Cause, Evidence
+from strata.model.resources import Disk
 from strata.model.trace import OrderSummary, TraceSummary
 
 CAUSE = Cause.REORDERING
 PRECEDENCE = 10
 MORE_LATE, LONGER = 0.05, 1.25
+SLOWER, SAME_BYTES = 1.1, 1.25
+"""Times as long as below, at least, that a request takes at the device; and times the bytes at it for each one of the
+application, at most: what is more are another's."""
 ORDER_MATTERS, LEAST_EXCESS, LEAST_PART = 1.3, 0.25, 0.5
 
 
@@ -85,9 +94,17 @@ def judge_pair(pair: Pair) -> Opinion:
 def _untraced(pair: Pair) -> Opinion:
     """By what falls: streams that the layer below profits from, and random work of the same kind hardly."""
     view = pair.view
-    hurt = [(p, extra) for p in view.affected if (extra := excess(pair, p)) is not None]
-    if not hurt:
+    fell = [(p, extra) for p in view.affected if (extra := excess(pair, p)) is not None]
+    if not fell:
         return Opinion(None, "the order at the device was not traced")
+    hurt = [(p, extra) for p, extra in fell if not _waits(p, extra)]
+    if not hurt:
+        most = max(longer for p, _ in fell if (longer := busier(p)) is not None)
+        why = f"the device is busy at most {units.significant(most, 2)} times as long for an I/O: it waits for requests"
+        return Opinion(False, why, strength=0.5)
+    counted = max((longer for p, _ in hurt if (longer := busier(p)) is not None), default=None)
+    # Any limit above the device that random work does not reach would look the same.
+    told = counted is not None or any(_beyond_it(pair, p) for p, _ in hurt)
     point, extra = max(hurt, key=lambda one: one[1])
     what = "writes" if point.workload.rw.writes else "reads"
     directions = {p.workload.rw.writes for p, _ in hurt}
@@ -117,8 +134,52 @@ def _untraced(pair: Pair) -> Opinion:
                 f"{point.workload.label} the most: {units.significant(math.exp(extra), 2)} times as much",
                 observe.cells(view, [p for p, _ in hurt]),
             ),
+            *(() if counted is None else (_by_the_device(pair, hurt, counted),)),
         ),
-        missing=("a trace of the order at the device (--trace), or two threads on the layer below",),
+        missing=(
+            "a trace of the order at the device (--trace), or two threads on the layer below",
+            *(() if told else ("the time that the device is busy for each I/O (counters of its node)",)),
+        ),
+        alike=not told,
+    )
+
+
+def _waits(point: Point, extra: float) -> bool:
+    """Whether the device was seen to be busy for each I/O hardly longer than below: its order costs it nothing."""
+    longer = busier(point)
+    return longer is not None and math.log(longer) < LEAST_PART * extra
+
+
+def busier(point: Point) -> float | None:
+    """Times as long as below that the device is busy for each I/O (its demand; Denning, Buzen 1978); 1 where each of
+    its requests takes no longer: fewer at once leave a device of several servers busy as well. None where it was not
+    counted, or where bytes of others reach it too."""
+    below = {d.name: d for d in point.lower.resources.disks}
+    both = [(d, below[d.name]) for d in point.upper.resources.disks if d.name in below]
+    found = [t for here, there in both if (t := _times(point, here, there)) is not None]
+    return max(found, default=None)
+
+
+def _times(point: Point, here: Disk, there: Disk) -> float | None:
+    one, other = ((d.write_ns if point.workload.rw.writes else d.read_ns) for d in (here, there))
+    mine, theirs = ((d.read_bytes_per_byte or 0.0) + (d.write_bytes_per_byte or 0.0) for d in (here, there))
+    if not (one and other and here.demand_ns and there.demand_ns) or mine > SAME_BYTES * theirs:
+        return None
+    return here.demand_ns / there.demand_ns if one >= SLOWER * other else 1.0
+
+
+def _beyond_it(pair: Pair, point: Point) -> bool:
+    """Whether the layer gives clearly more requests of at least that size elsewhere, with no more at once: then no
+    limit and no time of its own holds this stream."""
+    return any(
+        p.bs >= point.bs and p.n <= point.n and p.x >= LONGER * point.x for p in pair.view.everything if p is not point
+    )
+
+
+def _by_the_device(pair: Pair, hurt: Sequence[tuple[Point, float]], counted: float) -> Evidence:
+    return operational(
+        f"the device is busy {units.significant(counted, 2)} times as long for each I/O as from {pair.view.below.name}",
+        observe.cells(pair.view, [p for p, _ in hurt]),
     )
 
 

@@ -4,8 +4,10 @@ What it changes
     The stream of a sequential workload is split between two threads, each of which takes every other block; as many
     requests are outstanding as before. It runs on the layer below the one that is blamed.
 What it tells apart
-    If reordering is the cause, the layer below becomes as slow as the layer itself, through the order alone. With
-    every other cause the layer below stays as it was.
+    If reordering is the cause, the layer below becomes as slow as the layer itself, through the order alone. If it
+    stays as it was, the order costs nothing there, and something else makes the device slower. Of what limits the
+    stream above the device it says nothing by itself: that the device is busy longer for each I/O, or that the layer
+    gives more elsewhere, has to exclude such a limit first. Otherwise the experiment can refute, and confirms nothing.
 """
 
 from __future__ import annotations
@@ -26,22 +28,23 @@ from strata.model.workload import ClosedLoop, Workload
 
 ABOUT = frozenset({Cause.REORDERING})
 
+SAME = (0.8, 1.3)
 LEAST_PART, MOST_PART = 0.3, 3.0
 """Of the loss that reordering has to explain: what two threads of ours bring about, which deal less or more unevenly
 than the layer's own dispatchers. At most all order is lost: a stream that relays had slowed to 0.65 fell to 0.17 by two
 threads on a rotating medium."""
-SAME = (0.8, 1.3)
 
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     """Where reordering stands, on the nearest layer below that may be driven in the workload's direction. Other layers
     over the same one that lose the order of the same stream are told by it, too."""
-    blamed = {o.layer for o in standing if o.cause in ABOUT}
+    blamed = {o.layer: o for o in standing if o.cause in ABOUT}
     for pair in (p for p in case.pairs if p.view.layer.name in blamed):
+        others = None if blamed[pair.view.layer.name].alike else SAME
         found = [(extra, p) for p in pair.view.affected if (extra := reordering.excess(pair, p)) is not None]
         for extra, point in sorted(found, key=lambda one: -one[0]):
             if _drivable(pair, point.workload) and (dealt := _dealt(point.workload)) is not None:
-                mine = told(standing, {Cause.REORDERING: _left(pair, point, extra)}, others=SAME)
+                mine = told(standing, {Cause.REORDERING: _left(pair, point, extra)}, others=others)
                 return asked(
                     point.lower,
                     f"two threads on {pair.view.below.name}",
