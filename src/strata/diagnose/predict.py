@@ -46,6 +46,8 @@ def predicted(case: Case, opinion: Opinion, layer: str, experiment: Experiment) 
     at = _reference(case, layer, experiment)
     if found is None and (shaped := _by_shape(case, opinion.model, layer, experiment)) is not None:
         found, at = shaped
+        if opinion.adds and metric == Metric.IOPS:
+            found = _beside_another(case, opinion, layer, experiment, found)
     if found is None:
         found = _by_fullness(case, opinion, layer, experiment)
     if found is None:
@@ -112,6 +114,29 @@ def _by_shape(
             return None if found is None else (found, None)
         return found, math.sqrt(before[0] * before[1])
     return None
+
+
+def _beside_another(case: Case, opinion: Opinion, layer: str, experiment: Experiment, found: Range) -> Range:
+    """Down to what is left beside another limit, which holds back slow rows beyond what it makes of them: each request
+    passes that as well, at the rate that those rows show (the asymptotic bound; Lazowska et al., 1984)."""
+    low, high = found
+    size = experiment.workload.bs_moments[0]
+    for pair, point in case.rows(layer, experiment.reference):
+        rest = [p for p in _held_back_more(pair, opinion) if p.workload.rw.writes == point.workload.rw.writes]
+        moved = max((p.x * p.bs for p in rest), default=math.inf)
+        time = max(size / moved, 1 / point.x if point in rest else 0.0)
+        low = min(low, 1 / (1 / low + time))
+        if point in rest and experiment.workload.outstanding < point.n:
+            # What is full there gives as much to fewer.
+            high = max(high, point.x)
+    return low, high
+
+
+def _held_back_more(pair: Pair, opinion: Opinion) -> list[Point]:
+    """Slow rows of which it explains nothing, or that give less than the least that it predicts."""
+    least = {row.cell: row.low for row in opinion.rows}
+    slow = pair.view.affected
+    return [p for p in slow if p.key not in opinion.cells or p.x < least.get(pair.view.cell(p), 0.0)]
 
 
 def _plain(layer: str, experiment: Experiment) -> bool:

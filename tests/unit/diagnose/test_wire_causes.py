@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from strata.diagnose import diagnose
+from strata.diagnose import diagnose, propose
 from strata.model.analysis import CellSummary
+from strata.model.experiment import Tried
 from strata.model.finding import Cause, Diagnosis
 
 from .known import MIB, SCENES, TWO, demo
 from .test_counters_named import Counters, cards, reason, scene, seen
+from .test_experiment import carry_out
 
 
 def connection(least: float, usual: float | None = None, *, share: float = 1.0) -> Counters:
@@ -267,3 +269,20 @@ def test_rows_that_a_constant_time_holds_back_are_not_explained_by_the_rate_of_t
     assert small <= others | set(wire.left)
     if rate == 10:
         assert "ms longer, which this limit does not explain" in wire.explanation
+
+
+@pytest.mark.parametrize(("rate", "delay"), [(10, 2e-3), (20, 2e-3), (20, 5e-3), (30, 3e-3), (30, 5e-3)])
+def test_a_delay_beside_a_limit_of_bytes_is_not_refuted_by_what_the_bytes_hold_back(rate: int, delay: float) -> None:
+    """Larger blocks pass the slow wire too, and fewer at once may fill it as well: both are so, and both are said."""
+    two = demo("path", Cause.WIRE_LATENCY, trip=delay, delay=delay, wire=rate * MIB)
+    analysis = two.analysis(seed=3, sd=0.05)
+    seen_by = {"path": connection(delay + 50e-6), "direct": connection(50e-6)}
+    cells = (c.model_copy(update={"counters": seen_by[c.layer](c)}) for c in analysis.cells)
+    analysis = analysis.model_copy(update={"cells": tuple(cells)})
+    tried: tuple[Tried, ...] = ()
+    while len(tried) < 4 and (experiment := propose(two.stack, analysis, tried)) is not None:
+        tried = (*tried, carry_out(two, analysis, experiment, seed=3))
+    after = diagnose(two.stack, analysis, tried)
+    both = {f"path: {c}" for c in (Cause.WIRE_LATENCY, Cause.WIRE_BANDWIDTH)}
+    assert tried and not both & {one for told in after.story for one in told.fell}
+    assert after.verdict.cause in (Cause.WIRE_LATENCY, Cause.WIRE_BANDWIDTH)
