@@ -213,6 +213,7 @@ LIMITED = {
     "lock": Path(base=60e-6, lock=100e-6),
     "delay": Path(base=60e-6, delay=0.3e-3),
     "wire": Path(base=60e-6, wire=40e6),
+    "wire of writes": Path(base=60e-6, wire=40e6, wire_writes_only=True),
 }
 """What limits the streams of a disk that is fast in order alone; random work does not reach it."""
 

@@ -82,3 +82,19 @@ def test_had_the_disk_kept_its_writes_reordering_would_have_fallen(noise: float)
     after = diagnose(stack, analysis, (Tried(experiment=experiment, reference=reference, changed=changed),))
     assert after.verdict.cause is not Cause.REORDERING and after.verdict.confidence < 0.8
     assert "baseline 2: reordering" in after.story[0].fell
+
+
+@pytest.mark.parametrize(("times", "named"), [(1.0, True), (3.0, False), (1 / 3, False)])
+def test_only_an_experiment_that_leaves_as_much_names_it_where_the_device_was_not_counted(
+    times: float, named: bool
+) -> None:
+    """The share reads fast and writes slowly: a limit of its writes would look the same, unless that is the very figure
+    which two threads leave of the disk."""
+    stack, analysis = ladder()
+    experiment = propose(stack, analysis)
+    reference, share = analysis.summary("baseline 1", WRITES), analysis.summary("baseline 2", WRITES)
+    assert experiment is not None and reference is not None and share is not None
+    tried = Tried(experiment=experiment, reference=reference, changed=giving(reference, times * share.iops.value))
+    after = diagnose(stack, analysis, (tried,)).verdict
+    assert (after.kind is VerdictKind.LAYER) is named
+    assert (after.confidence >= 0.8) is named

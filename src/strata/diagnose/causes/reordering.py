@@ -14,9 +14,10 @@ Evidence it needs
 What rules it out
     Less than half of the loss in what sequential cells lose beyond random ones. A trace that shows the same order;
     another order that the device serves as fast; a random cell that is slow too. A device that is not busy longer for
-    an I/O: it waits for requests, and something above it limits the stream. Where that was not counted, no experiment
-    below the layer confirms it, unless the layer gives more requests a second of that size elsewhere: streams lose to
-    any limit that random work does not reach.
+    an I/O: it waits for requests, and something above it limits the stream. Where that was not counted, an experiment
+    below confirms it only where the layer gives more requests a second of that size: in the same direction, or in the
+    other and the experiment leaves as much (1.15 times) as the layer gives. Streams lose to any limit that random work
+    does not reach.
 What to do next
     One dispatcher for this layer, or a write-back cache at the device that restores the order of the writes.
 How sure
@@ -50,6 +51,9 @@ MORE_LATE, LONGER = 0.05, 1.25
 SLOWER, SAME_BYTES = 1.1, 1.25
 """Times as long as below, at least, that a request takes at the device; and times the bytes at it for each one of the
 application, at most: what is more are another's."""
+AS_MUCH = 1.15
+"""Times what the layer gives, or less, that an experiment leaves of the layer below, to be as much."""
+EXPERIMENT = "two-threads"
 ORDER_MATTERS, LEAST_EXCESS, LEAST_PART = 1.3, 0.25, 0.5
 
 
@@ -103,8 +107,7 @@ def _untraced(pair: Pair) -> Opinion:
         why = f"the device is busy at most {units.significant(most, 2)} times as long for an I/O: it waits for requests"
         return Opinion(False, why, strength=0.5)
     counted = max((longer for p, _ in hurt if (longer := busier(p)) is not None), default=None)
-    # Any limit above the device that random work does not reach would look the same.
-    told = counted is not None or any(_beyond_it(pair, p) for p, _ in hurt)
+    told = counted is not None or any(_told(pair, p) for p, _ in hurt)
     point, extra = max(hurt, key=lambda one: one[1])
     what = "writes" if point.workload.rw.writes else "reads"
     directions = {p.workload.rw.writes for p, _ in hurt}
@@ -168,12 +171,26 @@ def _times(point: Point, here: Disk, there: Disk) -> float | None:
     return here.demand_ns / there.demand_ns if one >= SLOWER * other else 1.0
 
 
-def _beyond_it(pair: Pair, point: Point) -> bool:
-    """Whether the layer gives clearly more requests of at least that size elsewhere, with no more at once: then no
-    limit and no time of its own holds this stream."""
-    return any(
-        p.bs >= point.bs and p.n <= point.n and p.x >= LONGER * point.x for p in pair.view.everything if p is not point
-    )
+def _told(pair: Pair, point: Point) -> bool:
+    """Whether figures alone exclude a limit above the device: any that random work does not reach would look like a
+    lost order. Of requests in the other direction this is true only with an experiment that brought the layer below
+    down to the very figure: a limit of one direction is there by chance."""
+    here = point.workload.rw.writes
+    directions = {p.workload.rw.writes for p in pair.view.everything if _beyond(p, point)}
+    return here in directions or (bool(directions) and _brought_down(pair, point))
+
+
+def _beyond(other: Point, point: Point) -> bool:
+    """Whether the layer gives clearly more requests there, of at least that size and with no more at once."""
+    return other.bs >= point.bs and other.n <= point.n and other.x >= LONGER * point.x
+
+
+def _brought_down(pair: Pair, point: Point) -> bool:
+    below = pair.view.below.name
+    tried = (t for t in pair.case.outcomes(EXPERIMENT) if t.experiment.layer == below)
+    here = (t for t in tried if t.experiment.reference == point.key and t.reference.iops.value > 0)
+    times = (t.changed.iops.value / t.reference.iops.value * point.x_below / point.x for t in here)
+    return any(1 / AS_MUCH <= one <= AS_MUCH for one in times)
 
 
 def _by_the_device(pair: Pair, hurt: Sequence[tuple[Point, float]], counted: float) -> Evidence:
