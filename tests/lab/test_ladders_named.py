@@ -25,20 +25,29 @@ CALM = {"model": "c=4 svc=2400 bw=250"}
 
 @dataclass(frozen=True)
 class Ladder:
-    """A stack with its options, what is put in, and what is told: ``told`` is (layer, cause, a word of its title)."""
+    """A stack with its options, what is put in, and what is told: ``told`` is (layer, cause, a word of its title);
+    ``confirmed``: by which experiment."""
 
     stack: str
     options: Mapping[str, str]
     injected: str | None
     told: tuple[str, str, str]
+    confirmed: str = ""
 
 
 LADDERS = {
-    "the volume's other node is redirected, and its coordinator is named": Ladder(
+    "the share's node is redirected, and its coordinator is named": Ladder(
         "cluster-volume",
         {"medium": "slow", "landing": "direct"},
         "redirected-path:severe",
-        ("redirected, other node", "redirected-path", "n1"),
+        ("scale-out share", "redirected-path", "n2 has no direct path to the data: its requests go through n1"),
+    ),
+    "two threads on the disk confirm that the share loses the order": Ladder(
+        "cluster-volume",
+        {"medium": "hdd", "protocol": "nbd"},
+        "reordering:severe",
+        ("share, other node", "reordering", "out of order"),
+        confirmed="two threads on direct, coordinator",
     ),
     "one queue of a virtual controller, where several give more": Ladder(
         "vm-disks", {"medium": "slow", "nodes": "3", "disks": "1"}, None, ("one queue", "few-queues", "connection")
@@ -79,7 +88,9 @@ def test_what_is_said_of_a_whole_ladder_is_so(ladder: Ladder, name: str, tmp_pat
     found = diagnosed(ladder, name, tmp_path)
     verdict = found["verdict"]
     assert verdict["kind"] != "impossible", verdict
-    named = [(f["layer"], f["cause"], f["title"]) for f in found["findings"]]
+    told = found["findings"]
     layer, cause, word = ladder.told
-    mine = [text for at, what, text in named if what == cause and layer in at]
-    assert mine and any(word in text for text in mine), named
+    mine = [f for f in told if f["cause"] == cause and layer in f["layer"] and word in f["title"]]
+    assert mine, [(f["layer"], f["cause"], f["title"]) for f in told]
+    by = [f["outcome"]["statement"] for f in mine if f["outcome"]]
+    assert not ladder.confirmed or any(ladder.confirmed in statement for statement in by), mine
