@@ -48,7 +48,7 @@ def _frames(lab: Lab, value: float) -> None:
 
 
 def _small(netns: str, card: str, most_bytes: int) -> None:
-    nodes._segmented(netns, card)
+    nodes.segmented(netns, card)
 
     def change(ns: IPRoute) -> None:
         ns.link("set", index=ns.link_lookup(ifname=card)[0], mtu=most_bytes)

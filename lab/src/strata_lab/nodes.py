@@ -124,10 +124,9 @@ def shape(switch: str, node: LabNode, nic: int, bytes_per_s: float | None) -> No
 def cut_in(switch: str, node: LabNode, nic: int) -> tuple[str, str]:
     """Takes the port of a card off the bridge and puts a new pair there; the two interfaces that a hop has to join.
 
-    The node's connections stay: it notices nothing until the hop forwards again. What comes to the hop is cut into
-    frames of the wire's size: one that is lost is then one segment, not the 45 that TCP hands over at once.
+    The node's connections stay: it notices nothing until the hop forwards again.
     """
-    netns = node.own_netns("delay")
+    node.own_netns("delay")
     port = f"{node.name}{FABRICS[nic]}"
 
     def rewire(ns: IPRoute) -> None:
@@ -138,12 +137,17 @@ def cut_in(switch: str, node: LabNode, nic: int) -> tuple[str, str]:
         ns.link("set", index=_index(ns, f"{port}h"), state="up")
 
     within(switch, rewire)
-    _segmented(netns, f"eth{nic}")
-    _segmented(switch, f"{port}g")
     return port, f"{port}h"
 
 
-def _segmented(netns: str, card: str) -> None:
+def cut_into_segments(switch: str, node: LabNode, nic: int) -> None:
+    """What comes to the hop that was cut in there has frames of the wire's size: one that is lost or overtakes is then
+    one segment, not the 45 that TCP hands over at once. A hop carries half as many bytes of them."""
+    segmented(node.own_netns("delay"), f"eth{nic}")
+    segmented(switch, f"{node.name}{FABRICS[nic]}g")
+
+
+def segmented(netns: str, card: str) -> None:
     """What goes out at that card is cut into segments before (``ethtool -K CARD tso off``)."""
 
     def off() -> None:
