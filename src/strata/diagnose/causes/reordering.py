@@ -32,7 +32,7 @@ Source
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from strata import units
 from strata.analyse.overall import pooled
@@ -103,9 +103,7 @@ def _untraced(pair: Pair) -> Opinion:
         return Opinion(None, "the order at the device was not traced")
     hurt = [(p, extra) for p, extra in fell if not _waits(p, extra)]
     if not hurt:
-        most = max(longer for p, _ in fell if (longer := busier(p)) is not None)
-        why = f"the device is busy at most {units.significant(most, 2)} times as long for an I/O: it waits for requests"
-        return Opinion(False, why, strength=0.5)
+        return Opinion(False, _why_it_waits([p for p, _ in fell]), strength=0.5)
     counted = max((longer for p, _ in hurt if (longer := busier(p)) is not None), default=None)
     told = counted is not None or any(_told(pair, p) for p, _ in hurt)
     point, extra = max(hurt, key=lambda one: one[1])
@@ -151,6 +149,13 @@ def _waits(point: Point, extra: float) -> bool:
     """Whether the device was seen to be busy for each I/O hardly longer than below: its order costs it nothing."""
     longer = busier(point)
     return longer is not None and math.log(longer) < LEAST_PART * extra
+
+
+def _why_it_waits(points: Iterable[Point]) -> str:
+    most = max((longer for p in points if (longer := busier(p)) is not None), default=1.0)
+    if most <= 1:
+        return "the device serves each request as quickly as from below"
+    return f"the device is busy at most {units.significant(most, 2)} times as long for an I/O: it waits for requests"
 
 
 def busier(point: Point) -> float | None:
