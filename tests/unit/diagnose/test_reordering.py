@@ -157,10 +157,13 @@ def over_a_disk(path: Path, seed: int = 3, sd: float = 0.03, **more: Any) -> tup
     return stack, simulate(stack, paths, seed=seed, sd=sd, trips={"direct": 4e-5, "path": 45e-6}, **more)
 
 
-def counted(analysis: Analysis, longer: float | None = None, foreign: float = 1.0, servers: int = 1) -> Analysis:
+def counted(
+    analysis: Analysis, longer: float | None = None, foreign: float = 1.0, servers: int = 1, log: float = 0.0
+) -> Analysis:
     """With what the kernel counts of the disk. ``longer``: times as long as from ``direct`` that it is busy for each
     I/O of a stream of the path; None: as the loss would have it. ``foreign``: times the bytes that the path asks for.
-    ``servers``: of the disk, of which a path that asks for one at a time keeps one busy.
+    ``servers``: of the disk, of which a path that asks for one at a time keeps one busy. ``log``: times as long that a
+    second disk is busy, which only one I/O of a hundred reaches.
     """
     below = {c.workload.key: c for c in analysis.cells if c.layer == "direct"}
     cells = []
@@ -179,7 +182,12 @@ def counted(analysis: Analysis, longer: float | None = None, foreign: float = 1.
         told |= {f"{kind}s": x, f"{kind}_bytes": moved, f"{kind}_seconds": waiting}
         told |= {"io_seconds": busy, "weighted_seconds": waiting}
         names = {f"blockdev_{k}{{device=sda}}": v for k, v in told.items()}
-        cells.append(cell.model_copy(update={"counters": cell.counters | names, "devices": ("sda",)}))
+        if log:
+            small = 0.01 * (log if stream else 1.0)
+            beside = {k: v * 0.01 for k, v in told.items()} | {"io_seconds": busy * small, f"{kind}_seconds": n * small}
+            names |= {f"blockdev_{k}{{device=sdb}}": v for k, v in beside.items()}
+        devices = ("sda", "sdb") if log else ("sda",)
+        cells.append(cell.model_copy(update={"counters": cell.counters | names, "devices": devices}))
     return analysis.model_copy(update={"cells": tuple(cells)})
 
 
@@ -240,7 +248,7 @@ def all_experiments(stack: Stack, analysis: Analysis, path: Path) -> tuple[Tried
 
 
 @pytest.mark.parametrize("sd", [0.03, 0.12])
-@pytest.mark.parametrize("seen", ["nothing", "the device waits", "a disk of several servers", "bytes of others"])
+@pytest.mark.parametrize("seen", ["nothing", "the device waits", "a disk of several servers", "bytes of others", "a log"])
 @pytest.mark.parametrize("limit", LIMITED)
 def test_a_limit_that_only_streams_reach_is_no_lost_order(limit: str, seen: str, sd: float) -> None:
     """That the disk below is fast in order alone shows nothing of what limits the layer above it."""
@@ -250,12 +258,14 @@ def test_a_limit_that_only_streams_reach_is_no_lost_order(limit: str, seen: str,
         analysis = counted(analysis, longer=1.0)
     elif seen == "a disk of several servers":
         analysis = counted(analysis, longer=1.0, servers=4)
+    elif seen == "a log":
+        analysis = counted(analysis, longer=1.0, log=6.0)
     elif seen == "bytes of others":
         analysis = counted(analysis, foreign=2.0)
     found = diagnose(stack, analysis, all_experiments(stack, analysis, path))
     assert not any(f.cause is Cause.REORDERING and f.outcome is not None for f in found.findings)
     assert found.verdict.cause is not Cause.REORDERING or found.verdict.kind is VerdictKind.INCONCLUSIVE
-    if seen in ("the device waits", "a disk of several servers"):
+    if seen in ("the device waits", "a disk of several servers", "a log"):
         assert found.verdict.cause is not Cause.REORDERING
 
 

@@ -161,11 +161,15 @@ def _why_it_waits(points: Iterable[Point]) -> str:
 def busier(point: Point) -> float | None:
     """Times as long as below that the device is busy for each I/O (its demand; Denning, Buzen 1978); 1 where each of
     its requests takes no longer: fewer at once leave a device of several servers busy as well. None where it was not
-    counted, or where bytes of others reach it too."""
+    counted, or where bytes of others reach it too.
+
+    Of several devices that with the largest demand counts: it alone can limit the stream. One that is hardly used (a
+    log's) may be busy many times as long, and costs nothing.
+    """
     below = {d.name: d for d in point.lower.resources.disks}
     both = [(d, below[d.name]) for d in point.upper.resources.disks if d.name in below]
-    found = [t for here, there in both if (t := _times(point, here, there)) is not None]
-    return max(found, default=None)
+    most = max(both, key=lambda one: one[0].demand_ns or 0.0, default=None)
+    return None if most is None else _times(point, *most)
 
 
 def _times(point: Point, here: Disk, there: Disk) -> float | None:
