@@ -248,7 +248,9 @@ def all_experiments(stack: Stack, analysis: Analysis, path: Path) -> tuple[Tried
 
 
 @pytest.mark.parametrize("sd", [0.03, 0.12])
-@pytest.mark.parametrize("seen", ["nothing", "the device waits", "a disk of several servers", "bytes of others", "a log"])
+@pytest.mark.parametrize(
+    "seen", ["nothing", "the device waits", "a disk of several servers", "bytes of others", "a log"]
+)
 @pytest.mark.parametrize("limit", LIMITED)
 def test_a_limit_that_only_streams_reach_is_no_lost_order(limit: str, seen: str, sd: float) -> None:
     """That the disk below is fast in order alone shows nothing of what limits the layer above it."""
