@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from strata.errors import RunFailed
+from strata.host.block import SECTOR
 from strata.model.finding import Cause
 from strata_lab.inject._file import test_file, too_good
 from strata_lab.inject._wire import server_node
@@ -18,7 +19,10 @@ def _inject(lab: Lab, value: float) -> None:
         raise RunFailed("cannot swap the file of", lab.name, "it is not served over NBD", "--set protocol=nbd")
     kind = served["process"].rpartition("-")[0]
     other = lab.dir("disks") / "other.dat"
-    volume.make_file(other, int(test_file(lab).stat().st_size * value))
+    size = int(test_file(lab).stat().st_size * value)
+    # The server exports whole sectors. Of part of one it would tell more bytes than the mark in the file does, and
+    # Strata refuses that before it measures anything.
+    volume.make_file(other, size - size % SECTOR)
     lab.stop(lab.process(served["process"]))
     nbd.start(lab, server_node(lab), other, kind=kind)
 
