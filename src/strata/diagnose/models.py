@@ -267,8 +267,10 @@ def own_part(view: View, points: Iterable[Point], found: Fit) -> float:
     for p in points:
         _, high = predict(view, p, found.shape, found.scope, parameter=one, base=found.base)
         _, alone = with_delay(view, p, constant)
-        whole += max(0.0, float(np.log(p.x_below / high[0])))
-        mine += max(0.0, float(np.log(alone[0] / high[0])))
+        both = max(0.0, float(np.log(p.x_below / high[0])))
+        whole += both
+        # The most that a constant time alone leaves can be more than was measured of the layer below.
+        mine += min(both, max(0.0, float(np.log(alone[0] / high[0]))))
     return mine / whole if whole > 0 else 0.0
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from strata.diagnose.case import Case
-from strata.diagnose.models import LimitDirection, LimitKind, fit, fit_all, predict, with_delay
+from strata.diagnose.models import LimitDirection, LimitKind, fit, fit_all, own_part, predict, with_delay
+from strata.model.analysis import CellSummary
 
 from .known import SCENES, TWO
 
@@ -48,3 +49,22 @@ def test_ways_that_are_searched_side_by_side_are_found_as_each_by_itself(name: s
         bases = {0.0} if found.shape is LimitKind.DELAY else {0.0, best.base}
         for scope in LimitDirection:
             assert all(fit(view, found.shape, scope, base).total >= found.total for base in bases)
+
+
+@pytest.mark.parametrize("shape", [LimitKind.CAP, LimitKind.BANDWIDTH])
+def test_a_limit_takes_no_more_than_it_does_together_with_a_time(shape: LimitKind) -> None:
+    """Where the layer below was by chance quicker with fewer at once, a time that leaves fewer to it seems to give."""
+    scene, times = TWO["far-and-slow-wire"], {"randread-8KiB-qd8": 2.0, "randread-8KiB-qd32": 0.7}
+    analysis = scene.analysis(seed=1, sd=0.02)
+
+    def by_chance(cell: CellSummary) -> CellSummary:
+        by = times.get(cell.workload.key, 1.0) if cell.layer == "direct" else 1.0
+        iops = {k: getattr(cell.iops, k) * by for k in ("value", "low", "high")}
+        return cell.model_copy(update={"iops": cell.iops.model_copy(update=iops)})
+
+    chance = analysis.model_copy(update={"cells": tuple(map(by_chance, analysis.cells))})
+    (view, *_) = (pair.view for pair in Case(scene.stack, chance).pairs)
+    found = fit(view, shape, LimitDirection.BOTH, base=1e-3)
+    parts = {p.key: own_part(view, [p], found) for p in view.points}
+    assert all(0 <= part <= 1 for part in parts.values()), parts
+    assert parts["randread-8KiB-qd32"] == 1
