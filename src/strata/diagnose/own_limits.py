@@ -5,13 +5,13 @@
 * requests C, bytes B: a budget a second, X = min(healthy, C) or min(healthy, B ÷ size).
 
 The healthy device is what the specification says (`strata.diagnose.reference`); the misfit is as in
-`strata.diagnose.models`. A row that a budget forbids refutes it, of whatever reads.
+`strata.diagnose.models`. A row that a budget forbids refutes it, of whatever reads. A budget of requests counts what
+is merged on the way to the device once, or as often as it was asked for: it depends on where it is.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -23,7 +23,7 @@ from strata.diagnose.identity_key import IdentityKey
 from strata.diagnose.models import MODEL_SD
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.over_time import between
-from strata.diagnose.reference import BLOCK, Healthy, ReferenceComparison, grounds, held
+from strata.diagnose.reference import BLOCK, Healthy, ReferenceComparison, grounds, held, of_one
 from strata.model.cause import Cause
 from strata.model.experiment import Condition, Experiment, Metric
 from strata.model.workload import Workload
@@ -34,6 +34,7 @@ SLOW = 1.25
 LEAST_EXPLAINED, MOST_PER_ROW, MOST_ROW = 0.75, 3.0, 3.0
 MOST_SERVERS = 64
 COARSE, FINER = 41, 21
+BUDGETS = frozenset({Cause.IOPS_CAP, Cause.BANDWIDTH_CAP})
 
 
 @dataclass(frozen=True)
@@ -128,18 +129,28 @@ def _owns(of: IdentityKey) -> tuple[GroundLayer, ...]:
     return tuple(found)
 
 
-def _others(station: Station, cells: tuple[ReferenceComparison, ...], raised: float) -> tuple[tuple[float, float], ...]:
-    """(IOPS, size) of the reads of which nothing is promised."""
+@dataclass(frozen=True)
+class _Used:
+    """What reads of which nothing is promised take of a budget, a second: ``requests`` at the device, bytes."""
+
+    requests: float
+    bytes: float
+
+    def over(self, cause: Cause, budget: float) -> float:
+        """How far beyond it, on logs."""
+        return max(0.0, math.log((self.requests if cause is Cause.IOPS_CAP else self.bytes) / budget))
+
+
+def _others(station: Station, cells: tuple[ReferenceComparison, ...], raised: float) -> tuple[_Used, ...]:
     mine = {h.key for h in cells}
     rest = [
         c for c in station.cells if c.workload.key not in mine and c.workload.saturates and not c.workload.rw.writes
     ]
-    return tuple((c.iops.value * raised, c.workload.bs_moments[0]) for c in rest)
+    rates = ((c, c.iops.value * raised) for c in rest)
+    return tuple(_Used(rate / of_one(c), rate * c.workload.bs_moments[0]) for c, rate in rates)
 
 
-def _limits(
-    known: Healthy, cells: tuple[ReferenceComparison, ...], others: tuple[tuple[float, float], ...]
-) -> tuple[Limit, ...]:
+def _limits(known: Healthy, cells: tuple[ReferenceComparison, ...], others: tuple[_Used, ...]) -> tuple[Limit, ...]:
     none = sum(_bounded(_z(h, (h.promised, h.promised))) for h in cells)
     made = []
     for cause, grid in _grids(cells).items():
@@ -174,7 +185,7 @@ def _best(
     cause: Cause,
     grid: list[float],
     cells: tuple[ReferenceComparison, ...],
-    others: tuple[tuple[float, float], ...],
+    others: tuple[_Used, ...],
     none: float,
 ) -> Limit:
     tried = [_at(known, cause, one, cells, others, none) for one in grid]
@@ -190,28 +201,25 @@ def _at(
     cause: Cause,
     parameter: float,
     cells: tuple[ReferenceComparison, ...],
-    others: tuple[tuple[float, float], ...],
+    others: tuple[_Used, ...],
     none: float,
 ) -> Limit:
-    rows = {h.key: found for h in cells if (found := predict(known, cause, parameter, h.depth, h.size)) is not None}
+    rows = {h.key: found for h in cells if (found := _row(known, cause, parameter, h)) is not None}
     residual = {h.key: _z(h, rows[h.key]) for h in cells if h.key in rows}
-    forbidden = _forbidden(cause)
-    if forbidden is not None:
-        for n, (rate, size) in enumerate(others):
-            over = math.log(rate / forbidden(parameter, size))
-            residual[f"other {n}"] = -max(0.0, over) / math.hypot(0.02, MODEL_SD)
+    if cause in BUDGETS:
+        for n, used in enumerate(others):
+            residual[f"other {n}"] = -used.over(cause, parameter) / math.hypot(0.02, MODEL_SD)
     score = sum(map(_bounded, residual.values()))
     explained = max(0.0, 1 - score / none) if none > 0 else 0.0
     return Limit(cause, parameter, score, explained, score / max(1, len(residual)), rows, residual)
 
 
-def _forbidden(cause: Cause) -> Callable[[float, float], float] | None:
-    """The most that a budget lets any read have; None of what is no budget."""
-    if cause is Cause.IOPS_CAP:
-        return lambda most, _size: most
-    if cause is Cause.BANDWIDTH_CAP:
-        return lambda most, size: most / size
-    return None
+def _row(known: Healthy, cause: Cause, parameter: float, h: ReferenceComparison) -> Range | None:
+    found = predict(known, cause, parameter, h.depth, h.size)
+    if found is None or cause is not Cause.IOPS_CAP:
+        return found
+    most = known.most(h.depth, h.size)
+    return found[0], found[1] if most is None else min(most, found[1] * h.of_one)
 
 
 def of(case: Case, layer: str) -> GroundLayer | None:

@@ -83,6 +83,10 @@ class Healthy:
         return max(rate, min(depth, at_once) / alone)
 
 
+ALL_OF_IT = 0.8, 1.25
+"""Bytes read of a device for each byte of the workload, between: what lies on several, or is cached, is not counted."""
+
+
 @dataclass(frozen=True)
 class ReferenceComparison:
     """A cell beside what it should give. ``ratio_log`` is ln(measured ÷ promised)."""
@@ -105,6 +109,11 @@ class ReferenceComparison:
     def size(self) -> float:
         """Bytes per I/O."""
         return self.cell.workload.bs_moments[0]
+
+    @cached_property
+    def of_one(self) -> float:
+        """As `of_one`, of its cell."""
+        return of_one(self.cell)
 
     @property
     def ratio_log(self) -> float:
@@ -147,6 +156,18 @@ def speaks_of(workload: Workload) -> bool:
     size = workload.bs_moments[0]
     fits = SMALL[0] <= size <= SMALL[1] if workload.rw.random else size >= GROUND_SIZE
     return workload.saturates and workload.direct and not workload.rw.writes and fits
+
+
+def of_one(cell: CellSummary) -> float:
+    """Reads of the workload that one request at a device carries, mean: adjacent ones that wait for it are merged. 1
+    where none was, or where that is not known.
+
+    Of the devices that everything the workload reads comes from, the one that merges most.
+    """
+    least, most = ALL_OF_IT
+    size = cell.workload.bs_moments[0]
+    whole = (d for d in cell.resources.disks if d.reads and least <= (d.read_bytes_per_byte or 0.0) <= most)
+    return max((1.0, *(d.read_bytes / d.reads / size for d in whole)))
 
 
 def held(station: Station, promised: Healthy | None) -> tuple[ReferenceComparison, ...]:

@@ -11,7 +11,7 @@ from strata.diagnose import diagnose, flushing, own_limits, propose
 from strata.diagnose.case import Case
 from strata.diagnose.flushing import Flushed
 from strata.model.access import ByteRange, Zipf
-from strata.model.analysis import Analysis, Check
+from strata.model.analysis import Analysis, CellSummary, Check
 from strata.model.cause import Cause
 from strata.model.expect import Expect
 from strata.model.experiment import Experiment, Tried
@@ -154,6 +154,43 @@ def test_a_cap_is_refuted_by_any_read_that_passes_it() -> None:
     )
     own = own_limits.owns(Case(PROMISED, analysis.model_copy(update={"cells": cells})))[0]
     assert not own.limit(Cause.IOPS_CAP).acceptable
+
+
+@pytest.mark.parametrize(("requests", "holds"), [(1.0, True), (1.3, False), (None, False)])
+def test_a_cap_counts_what_was_merged_once(requests: float | None, holds: bool) -> None:
+    """A stream gives 1.3 times the cap: as its reads are merged, or not; where that was not counted, nobody knows."""
+    analysis = analysed({"iops": 100.0})
+
+    def quicker(cell: CellSummary) -> CellSummary:
+        if cell.workload.key != "read-8KiB-qd8":
+            return cell
+        rates = {
+            field: rate.model_copy(update={k: (getattr(rate, k) or 0) * 1.3 for k in ("value", "low", "high")})
+            for field, rate in (("iops", cell.iops), ("bytes_per_second", cell.bytes_per_second))
+        }
+        told = {} if requests is None else dict(cell.counters)
+        for name, times in (("reads", requests), ("read_bytes", 1.3)):
+            key = f"blockdev_{name}{{device=sim0}}"
+            told |= {key: told[key] * (times or 1.0)} if key in told else {}
+        return cell.model_copy(update={**rates, "counters": told})
+
+    merged = analysis.model_copy(update={"cells": tuple(map(quicker, analysis.cells))})
+    own = own_limits.owns(Case(PROMISED, merged))[0]
+    assert own.limit(Cause.IOPS_CAP).acceptable is holds
+    assert (diagnose(PROMISED, merged).verdict.cause is Cause.IOPS_CAP) is holds
+
+
+def test_reads_of_one_size_do_not_show_that_requests_are_counted() -> None:
+    analysis = analysed({"iops": 100.0})
+    small = {c.workload.key for c in analysis.cells if c.workload.bs_moments[0] <= 8192}
+    alone = analysis.model_copy(
+        update={
+            "cells": tuple(c for c in analysis.cells if c.workload.key in small),
+            "comparisons": tuple(c for c in analysis.comparisons if c.workload_key in small),
+        }
+    )
+    verdict = diagnose(PROMISED, alone).verdict
+    assert verdict.cause is not Cause.IOPS_CAP or verdict.kind is VerdictKind.INCONCLUSIVE
 
 
 def test_without_counters_of_the_device_a_neighbour_is_not_claimed_nor_is_anything_else_with_confidence() -> None:

@@ -13,8 +13,9 @@ Evidence it needs
     sequential, whose block sizes differ eightfold, give the same IOPS within a tenth, and C times the time of one
     request is no whole number.
 What rules it out
-    Slow cells with different IOPS; any read with more IOPS than the cap; time added below the cap (then requests are
-    served one at a time instead). Between layers: capped cells that are all writes which wait until they are durable,
+    Slow cells with different IOPS; any read with more IOPS than the cap, those that were merged into one request at the
+    device counted once; a device of which reads of one size alone are known; time added below the cap (then requests
+    are served one at a time instead). Between layers: capped cells that are all writes which wait until they are durable,
     because commits that are processed one by one look the same. A cap that is a whole number of requests at once, each
     for its time at the layer below, is not certain until blocks that take longer have told it from a queue.
 What to do next
@@ -110,7 +111,7 @@ def _lead(pair: Pair) -> float:
 
 def judge(case: Case) -> Iterator[Opinion]:
     """Of a device by itself: against its specification; where nothing is promised, by its own shape."""
-    yield from blamed.judged(case, CAUSE, _said)
+    yield from blamed.judged(case, CAUSE, _said, _of_one_size)
     for station in grounds(case):
         if known(case, station) is None and (seen := by_shape(station.cells)) is not None:
             yield Opinion(
@@ -125,6 +126,13 @@ def judge(case: Case) -> Iterator[Opinion]:
                 missing=("expect.iops and expect.latency of the layer",),
                 layer=station.layer.name,
             )
+
+
+def _of_one_size(own: GroundLayer) -> tuple[str, str] | None:
+    """That requests are counted, and not their bytes, is seen of two sizes only."""
+    if len({h.size for h in own.cells}) > 1:
+        return None
+    return "reads of one block size alone are known: any limit stops them at one rate", "reads of another size"
 
 
 def _said(own: GroundLayer, limit: Limit) -> LimitText:
