@@ -193,6 +193,26 @@ def test_reads_of_one_size_do_not_show_that_requests_are_counted() -> None:
     assert verdict.cause is not Cause.IOPS_CAP or verdict.kind is VerdictKind.INCONCLUSIVE
 
 
+@pytest.mark.parametrize(
+    ("waits", "steal", "service", "named"),
+    [(0.0, 0.0, 4.8e-3, True), (0.3, 0.0, 4.8e-3, False), (0.1, 0.2, 4.8e-3, False), (0.3, 0.0, 24e-3, True)],
+)
+def test_a_medium_is_not_slow_by_the_time_for_which_a_read_wants_a_processor(
+    waits: float, steal: float, service: float, named: bool
+) -> None:
+    """Of the time that is added to one read at a time, half or more; of a much slower medium it is little."""
+    analysis = analysed({"service": service})
+    told = {"process_run_delay_seconds": waits}
+    cells = tuple(
+        c.model_copy(update={"counters": c.counters | told, "cpu_steal": steal})
+        if c.workload.key == "randread-8KiB-qd1"
+        else c
+        for c in analysis.cells
+    )
+    found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
+    assert (Cause.SLOW_MEDIUM in {f.cause for f in found.findings}) is named
+
+
 def test_without_counters_of_the_device_a_neighbour_is_not_claimed_nor_is_anything_else_with_confidence() -> None:
     analysis = analysed({"strangers": 6})
     blind = tuple(c.model_copy(update={"counters": {}, "device_in_flight": None}) for c in analysis.cells)

@@ -13,11 +13,11 @@ Evidence it needs
     sequential, whose block sizes differ eightfold, give the same IOPS within a tenth, and C times the time of one
     request is no whole number.
 What rules it out
-    Slow cells with different IOPS; any read with more IOPS than the cap, those that were merged into one request at the
-    device counted once; a device of which reads of one size alone are known; time added below the cap (then requests
-    are served one at a time instead). Between layers: capped cells that are all writes which wait until they are durable,
-    because commits that are processed one by one look the same. A cap that is a whole number of requests at once, each
-    for its time at the layer below, is not certain until blocks that take longer have told it from a queue.
+    Slow cells with different IOPS; any read with more IOPS than the cap, where those that were merged into one request
+    at the device count once; reads of one size alone, of a device by itself; time added below the cap (then requests
+    are served one at a time instead). Between layers: capped cells that are all writes which wait until they are
+    durable, because commits that are processed one by one look the same. A cap that is a whole number of requests at
+    once, each for its time at the layer below, is not certain until blocks that take longer have told it from a queue.
 What to do next
     Look for a limit on the volume, device or export; larger blocks carry more bytes under the same cap.
 How sure

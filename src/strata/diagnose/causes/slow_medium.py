@@ -11,6 +11,7 @@ Evidence it needs
 What rules it out
     No specification (then nothing is claimed); the specified time for one request at a time; a plateau that the depth
     explains; another user's requests at the device; stalls or slow phases, between which it is as fast as specified.
+    It is not known where one read at a time waits for a CPU for half of the time that is added to it.
 What to do next
     Check the medium's health, its link and its power state, then its firmware; compare it with a peer.
 How sure
@@ -25,6 +26,7 @@ Source
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from strata import units
@@ -34,11 +36,15 @@ from strata.diagnose.case import Case
 from strata.diagnose.evidence import operational
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.own_limits import GroundLayer, Limit
+from strata.model.counters import cpu
 from strata.model.finding import Cause
 
 CAUSE = Cause.SLOW_MEDIUM
 PRECEDENCE = 45
 SIDES = ("between", "far")
+MOST_WAITS = 0.5
+"""Of the time that is added to one read at a time: what its thread waits for a CPU, or the machine for one of its
+host's, is not the medium's."""
 predict = own_limits.of_experiment
 
 
@@ -48,8 +54,15 @@ def judge(case: Case) -> Iterator[Opinion]:
 
 
 def _unknown(own: GroundLayer) -> tuple[str, str] | None:
-    none = "no latency of a single request is specified", "expect.latency of the layer"
-    return none if blamed.alone(own) is None else None
+    one = blamed.alone(own)
+    if one is None:
+        return "no latency of a single request is specified", "expect.latency of the layer"
+    waits = (one.cell.readings.total(cpu.OWN_RUN_DELAY) or 0.0) + (one.cell.cpu_steal or 0.0)
+    added = 1 - math.exp(one.ratio_log)
+    if waits < MOST_WAITS * added:
+        return None
+    share = units.percent(waits, 2)
+    return f"one read at a time waits for a CPU during {share} of its time", "idle CPUs, or the same on a quiet machine"
 
 
 def _said(own: GroundLayer, limit: Limit) -> LimitText:
