@@ -106,6 +106,62 @@ def test_flushes_and_the_members_of_a_stripe_are_no_pieces() -> None:
     assert Cause.SPLITS not in causes(diagnose(STACK, analysis.model_copy(update={"cells": tuple(striped)})))
 
 
+def limited_to(most: int | None, analysis: Analysis | None = None) -> Analysis:
+    """A healthy run on a device that takes requests of so many bytes."""
+    device = Device(name="loop0", path="/dev/loop0", devno="7:0", kind="loop", max_sectors_bytes=most)
+    return reaching(analysis or healthy(), lambda _: (1.0, 1.0)).model_copy(update={"devices": (device,)})
+
+
+def larger_read(analysis: Analysis, stack: Stack = STACK) -> Experiment | None:
+    """What is asked first, where it is a read that is larger than a request."""
+    asked = propose(stack, analysis)
+    return asked if asked is not None and asked.key == "larger-read" else None
+
+
+def gave(analysis: Analysis, asked: Experiment, times: float, pieces: float | None) -> Tried:
+    """The larger read gave so many times the IOPS of the largest that was measured, in so many requests each."""
+    reference = analysis.summary(asked.layer, asked.reference)
+    assert reference is not None
+    cell = slowed(reference, 1 / times).model_copy(update={"workload": asked.workload})
+    flows = () if pieces is None else (cell.flows[0].model_copy(update={"per_io": exactly(pieces)}),)
+    return Tried.of(asked, reference, cell.model_copy(update={"flows": flows}))
+
+
+@pytest.mark.parametrize(("pieces", "named"), [(2.0, True), (1.0, False), (None, True)])
+def test_reads_larger_than_any_request_are_tried_and_named_where_they_are_split(
+    pieces: float | None, named: bool
+) -> None:
+    """129 KiB are the most; no workload is larger. As few IOPS without pieces are another's."""
+    analysis = limited_to(129 << 10)
+    assert diagnose(STACK, analysis).verdict.cause is Cause.MEDIUM
+    asked = larger_read(analysis)
+    assert asked is not None and (asked.layer, asked.workload.bs) == ("disk", 256 << 10)
+    split, whole = asked.predictions
+    assert (split.cause, whole.cause) == ("splits", "medium") and split.high <= whole.low
+    found = diagnose(STACK, analysis, (gave(analysis, asked, 0.5, pieces),))
+    assert (Cause.SPLITS in causes(found)) is named
+    if named:
+        assert (found.verdict.layer, found.verdict.cause) == ("disk", Cause.SPLITS), found.verdict.headline
+        assert found.verdict.confidence >= 0.8 and "max_sectors_kb to 256 KiB" in found.verdict.next_step
+    as_expected = diagnose(STACK, analysis, (gave(analysis, asked, 0.8, 1.0),))
+    assert as_expected.verdict.cause is Cause.MEDIUM and Cause.SPLITS not in causes(as_expected)
+
+
+@pytest.mark.parametrize("most", [None, 256 << 10, 1280 << 10, 64 << 10])
+def test_a_larger_read_is_asked_for_only_where_it_would_be_the_first_that_is_split(most: int | None) -> None:
+    """Not known, or as large as is usual; or smaller than what was measured, whose pieces are counted."""
+    assert larger_read(limited_to(most)) is None
+
+
+def test_a_larger_read_is_not_asked_for_where_bytes_are_the_limit_or_the_device_is_anothers() -> None:
+    by_bytes = healthy()
+    most = max(c.iops.value for c in by_bytes.cells if c.workload.bs > 8192)
+    cells = tuple(slowed(c, c.iops.value / (16 * most)) if c.workload.bs <= 8192 else c for c in by_bytes.cells)
+    assert larger_read(limited_to(129 << 10, by_bytes.model_copy(update={"cells": cells}))) is None
+    elsewhere = STACK.model_copy(update={"scheduler": "n1:7000"})
+    assert larger_read(limited_to(129 << 10), elsewhere) is None
+
+
 @pytest.mark.parametrize("share", [0.9, 0.5, 0.1])
 def test_holes_answer_the_same_share_of_every_read(share: float) -> None:
     found = diagnose(STACK, reaching(healthy(), lambda c: (1.0 if c.workload.rw.writes else share, 1.0)))

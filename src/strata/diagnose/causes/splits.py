@@ -7,7 +7,8 @@ Why it matters
 Evidence it needs
     Operational: at the lowest device 1.4 requests or more for each I/O of a large block, and about one for a small
     block of the same direction. Differential: from the cost of a request and of a byte there, unsplit requests would
-    carry at least a tenth more.
+    carry at least a tenth more. Or, where no workload is larger than a request of the device (256 KiB are usual): the
+    largest request that the survey found there, and an experiment with a larger read.
 What rules it out
     One request for each I/O; a device that takes as long for the pieces as for the whole, because bytes are its limit.
 What to do next
@@ -31,6 +32,7 @@ from dataclasses import dataclass
 from strata import units
 from strata.diagnose.case import Case, Station
 from strata.diagnose.evidence import differential, operational
+from strata.diagnose.largest import Larger, larger
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.analysis import CellSummary
 from strata.model.counters import blockdev
@@ -39,7 +41,10 @@ from strata.model.finding import Cause
 
 CAUSE = Cause.SPLITS
 PRECEDENCE = 24
+EXPERIMENT = "larger-read"
 LEAST_PIECES, MOST_WHOLE, LEAST_LOSS = 1.4, 1.2, 0.1
+LEAST_UNTRIED = math.log(1.25)
+"""What larger I/O must lose to be asked for, on logs: less is not felt."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,45 @@ def judge(case: Case) -> Iterator[Opinion]:
             return
         if cuts:
             return
+    for station in case.stations:
+        if (found := larger(case, station)) is not None and math.log(found.whole / found.split) >= LEAST_UNTRIED:
+            yield _untried(case, station, found)
+            return
+
+
+def _untried(case: Case, station: Station, found: Larger) -> Opinion:
+    """Nobody has seen it, and the device takes no larger request: until an experiment has tried one."""
+    layer, size, most = station.layer.name, units.size(found.size), units.size(found.most)
+    tried = [t.changed for t in case.outcomes(EXPERIMENT) if t.experiment.layer == layer]
+    counted = [f.per_io.value for cell in tried if (f := _requests(cell)) is not None and f.per_io is not None]
+    if counted and max(counted) < LEAST_PIECES:
+        each = units.significant(max(counted), 2)
+        return Opinion(False, f"{found.device} gets {each} requests for each I/O of {size}", layer=layer)
+    lost, gain = math.log(found.whole / found.split), units.significant(found.whole / found.split, 2)
+    seen = [
+        operational(f"the largest request of {found.device} has {most}; no workload has larger blocks", [found.cell])
+    ]
+    if counted:
+        pieces = units.significant(max(counted), 2)
+        seen.append(operational(f"{found.device} gets {pieces} requests for each I/O of {size}", tried))
+    return Opinion(
+        holds=None,
+        because=f"no workload is larger than a request of {found.device}",
+        title=f"I/Os above {most} are split into several requests",
+        explanation=f"{found.device} takes requests of {most} at most. I/Os of {size} become {found.pieces} of them, "
+        f"and each has the cost of a request; whole ones would give about {gain} times the IOPS. Smaller I/Os lose "
+        "nothing.",
+        next_step=f"Raise /sys/block/{found.device}/queue/max_sectors_kb to {size} or more (at most "
+        f"max_hw_sectors_kb), or use blocks of {most}.",
+        cells=frozenset(cell.workload.key for cell in tried),
+        strength=min(1.0, 0.6 + lost),
+        lead=6 * min(1.0, found.pieces - 1),
+        evidence=tuple(seen),
+        missing=(f"a workload of {size}",),
+        weight=Weight.SHOWN,
+        layer=layer,
+        loss=lost / (len(station.cells) + 1),
+    )
 
 
 def _opinion(station: Station, cuts: list[SplitCell]) -> Opinion:
