@@ -10,24 +10,26 @@ from strata.model.analysis import CellSummary
 
 USUAL = 256 << 10
 """Bytes. Copies, backups and scans issue I/O as large as this; a queue that carries it whole is none to suspect."""
+STEP = 4096
+"""Bytes. The read is larger than a request by no more: a limit of bytes, which would look like pieces at twice the
+size, takes next to nothing of it."""
 
 
 @dataclass(frozen=True)
 class Larger:
-    """A read of ``size`` bytes at a layer, beside ``cell``, the largest that was measured. The device takes at most
-    ``most`` bytes a request. ``whole`` and ``split``: times the IOPS of ``cell`` that the read gives in each case."""
+    """A read of ``size`` bytes at a layer, beside ``cell``, the largest that was measured.
+
+    The device takes at most ``most`` bytes a request, so that each becomes so many ``pieces``. ``whole`` and ``split``:
+    times the IOPS of ``cell`` that the read gives in each case.
+    """
 
     cell: CellSummary
     device: str
     most: int
     size: int
+    pieces: int
     whole: float
     split: float
-
-    @property
-    def pieces(self) -> int:
-        """Requests for each I/O."""
-        return math.ceil(self.size / self.most)
 
 
 def larger(case: Case, station: Station) -> Larger | None:
@@ -48,9 +50,10 @@ def larger(case: Case, station: Station) -> Larger | None:
     quick = max(alike, key=lambda c: c.iops.value)
     here, small = n / cell.iops.value, n / quick.iops.value
     byte = max(0.0, here - small) / (most_of_it - quick.workload.bs)
-    request, size = here - byte * most_of_it, most_of_it * math.ceil(USUAL / most_of_it)
-    found = Larger(cell, device, most[device], size, here / (request + byte * size), 0.0)
-    return Larger(cell, device, most[device], size, found.whole, here / (found.pieces * request + byte * size))
+    request, size = max(0.0, here - byte * most_of_it), (most[device] // STEP + 1) * STEP
+    pieces = math.ceil(size / most[device])
+    whole, split = (here / (requests * request + byte * size) for requests in (1, pieces))
+    return Larger(cell, device, most[device], size, pieces, whole, split)
 
 
 def _plain(cell: CellSummary) -> bool:

@@ -135,7 +135,7 @@ def test_reads_larger_than_any_request_are_tried_and_named_where_they_are_split(
     analysis = limited_to(129 << 10)
     assert diagnose(STACK, analysis).verdict.cause is Cause.MEDIUM
     asked = larger_read(analysis)
-    assert asked is not None and (asked.layer, asked.workload.bs) == ("disk", 256 << 10)
+    assert asked is not None and (asked.layer, asked.workload.bs) == ("disk", 132 << 10)
     split, whole = asked.predictions
     assert (split.cause, whole.cause) == ("splits", "medium") and split.high <= whole.low
     found = diagnose(STACK, analysis, (gave(analysis, asked, 0.5, pieces),))
@@ -143,7 +143,7 @@ def test_reads_larger_than_any_request_are_tried_and_named_where_they_are_split(
     if named:
         assert (found.verdict.layer, found.verdict.cause) == ("disk", Cause.SPLITS), found.verdict.headline
         assert found.verdict.confidence >= 0.8 and "max_sectors_kb to 256 KiB" in found.verdict.next_step
-    as_expected = diagnose(STACK, analysis, (gave(analysis, asked, 0.8, 1.0),))
+    as_expected = diagnose(STACK, analysis, (gave(analysis, asked, 0.95, 2.0),))
     assert as_expected.verdict.cause is Cause.MEDIUM and Cause.SPLITS not in causes(as_expected)
 
 

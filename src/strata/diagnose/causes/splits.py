@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from strata import units
 from strata.diagnose.case import Case, Station
 from strata.diagnose.evidence import differential, operational
-from strata.diagnose.largest import Larger, larger
+from strata.diagnose.largest import USUAL, Larger, larger
 from strata.diagnose.opinion import Opinion, Weight
 from strata.model.analysis import CellSummary
 from strata.model.counters import blockdev
@@ -100,7 +100,7 @@ def _untried(case: Case, station: Station, found: Larger) -> Opinion:
         explanation=f"{found.device} takes requests of {most} at most. I/Os of {size} become {found.pieces} of them, "
         f"and each has the cost of a request; whole ones would give about {gain} times the IOPS. Smaller I/Os lose "
         "nothing.",
-        next_step=f"Raise /sys/block/{found.device}/queue/max_sectors_kb to {size} or more (at most "
+        next_step=f"Raise /sys/block/{found.device}/queue/max_sectors_kb to {units.size(USUAL)} or more (at most "
         f"max_hw_sectors_kb), or use blocks of {most}.",
         cells=frozenset(cell.workload.key for cell in tried),
         strength=min(1.0, 0.6 + lost),

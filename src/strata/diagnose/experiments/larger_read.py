@@ -1,11 +1,13 @@
 """A read that is larger than a request of the device.
 
 What it changes
-    Reads of the largest block that was measured become reads of 256 KiB, with as many outstanding.
+    Reads of the largest block that was measured become reads a little larger than the largest request of the device
+    (by up to 4 KiB), with as many outstanding.
 What it tells apart
     Where the queue splits them, each costs as much as several requests; else it costs one request and the time of its
     bytes. What a request and a byte cost comes from the reads that were measured. It is asked where the survey says
-    that the device takes no request of that size, and where the two would differ.
+    that the device takes no request of 256 KiB, and where the two would differ. A limit of bytes takes next to nothing
+    of a read that is hardly larger.
 """
 
 from __future__ import annotations
