@@ -3,7 +3,8 @@
 The layer below is known by its own measurements (a flow-equivalent server: Chandy, Herzog, Woo 1975): X_B(n) at the
 depths n that were measured, log-log between them, linear below the least. On top of it each model puts one thing.
 
-* delay D (seconds for each request, in parallel): n + X_B(n)·D = N (Little's law over both parts).
+* delay D (seconds for each request, in parallel): n + X_B(n)·D = N (Little's law over both parts); between two depths
+  X_B may be as much as the line through the two before allows (concave: Dowdy, Eager, Gordon, Saxton 1984).
 * serial s (one request at a time): X ≤ 1/s, and s is added to each request; between the asymptotic bound
   min(1/s, N/(R+s)) and one exponential station, exactly (Erlang's loss formula, of N customers and one that serves).
 * bandwidth W: a serial station whose service time is bytes ÷ W.
@@ -135,8 +136,10 @@ class _Rows:
         self.sd = column(np.hypot(p.sd, MODEL_SD) for p in points)
         profiles = [view.profile(p) for p in points]
         self.deep = np.array([len(profile) > 1 for profile in profiles])
-        tables = [_tabled(f, p.n, False) for f, p in zip(profiles, points, strict=True) if len(f) > 1]
-        self.tables = [np.array(t) for t in zip(*tables, strict=True)]
+        deep = [(f, p.n) for f, p in zip(profiles, points, strict=True) if len(f) > 1]
+        self.tables, self.most = (
+            [np.array(t) for t in zip(*(_tabled(f, n, most) for f, n in deep), strict=True)] for most in (False, True)
+        )
         # The rows with the most I/Os outstanding first: those that a station's recursion is done with fall off the end.
         self.order = np.argsort(-self.n[:, 0], kind="stable")
         self.stages = [(n, sum(p.n >= n for p in points)) for n in sorted({p.n for p in points})]
@@ -146,9 +149,21 @@ class _Rows:
         low = self.n / (self.cycle + delay)
         high = np.maximum(low, np.minimum(self.below, self.n / (self.quickest + delay)))
         if self.tables:
-            d = self.deep
-            low[d] = high[d] = _solved(self.tables, self.n[d], np.broadcast_to(delay, low.shape)[d])
+            low[self.deep] = high[self.deep] = self._solved(self.tables, delay)
         return low, high
+
+    def with_delay_alone(self, delay: Array) -> Interval:
+        """The same where nothing else slows it: with the depth inside between two that were measured, the layer below
+        may give more than the line between them says."""
+        low, high = self.with_delay(delay)
+        if self.tables:
+            high[self.deep] = self._solved(self.most, delay)
+        return low, high
+
+    def _solved(self, tables: Sequence[Array], delay: Array) -> Array:
+        """Of the rows of several depths."""
+        d, values = self.deep, delay.shape[1]
+        return _solved(tables, self.n[d], np.broadcast_to(delay, (len(d), values))[d])
 
     def with_station(self, service: Array, base: Array) -> Interval:
         """IOPS when each request also passes a station that serves one at a time for ``service`` seconds."""
@@ -188,7 +203,7 @@ class _Rows:
         unseen, bases = part == 0, np.array([[base for _, base in ways]])
         seen = each(np.where(unseen, 1.0, part))
         if shape is LimitKind.DELAY:
-            low, high = self.with_delay(one * seen + each(bases))
+            low, high = self.with_delay_alone(one * seen + each(bases))
         elif shape is LimitKind.SERIAL:
             low, high = self.with_station(one * seen, each(bases))
         elif shape is LimitKind.BANDWIDTH:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from strata.diagnose import diagnose
 from strata.diagnose.case import Case
 from strata.diagnose.models import LimitDirection, LimitKind, fit, fit_all, own_part, predict, with_delay
 from strata.model.analysis import CellSummary
+from strata.model.finding import Cause
 
-from .known import SCENES, TWO
+from .known import OVER_NBD, SCENES, TWO
+from .queueing import Path
+from .scenes import demo_stack, simulate
 
 
 def by_mean_values(n: int, think: float, service: float) -> float:
@@ -68,3 +74,17 @@ def test_a_limit_takes_no_more_than_it_does_together_with_a_time(shape: LimitKin
     parts = {p.key: own_part(view, [p], found) for p in view.points}
     assert all(0 <= part <= 1 for part in parts.values()), parts
     assert parts["randread-8KiB-qd32"] == 1
+
+
+@pytest.mark.parametrize("delay", [1.5e-3, 2e-3, 3e-3])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_delay_may_hide_where_more_are_outstanding_than_the_medium_serves_at_once(delay: float, seed: int) -> None:
+    """Four of eight are enough to keep the medium busy: a line between what one and what eight give says otherwise."""
+    stack, four = demo_stack(), Path(base=20e-6, servers=4, service=2.4e-3)
+    paths = {"direct": four, "path": replace(four, base=OVER_NBD, delay=delay)}
+    analysis = simulate(stack, paths, seed=seed, sd=0.03, trips={"direct": 4e-5, "path": 45e-6})
+    (view, *_) = (pair.view for pair in Case(stack, analysis).pairs)
+    found = fit(view, LimitKind.DELAY, LimitDirection.BOTH)
+    assert found.parameter == pytest.approx(delay + OVER_NBD, rel=0.2)
+    assert max(map(abs, found.residual.values())) < 3
+    assert diagnose(stack, analysis).verdict.cause is Cause.PER_REQUEST_COST

@@ -10,7 +10,8 @@ Evidence it needs
     Operational: a trace of both layers' cells at the same device. In the slow sequential cells at least 5 % more of
     the requests are late in their stream than below (RFC 4737), and their service time at the device is at least a
     quarter longer. Without a trace: the device is busy longer for each I/O of the stream, by at least the root of the
-    loss, and each of its requests takes longer. Differential: the loss, in sequential cells alone.
+    loss, and each of its requests takes longer. Differential: the loss, in sequential cells alone; where the random
+    cell of the same depth varies too much, against all random cells of that size.
 What rules it out
     Less than half of the loss in what sequential cells lose beyond random ones. A trace that shows the same order;
     another order that the device serves as fast; a random cell that is slow too. A device that is not busy longer for
@@ -35,7 +36,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from strata import units
-from strata.analyse.overall import pooled
+from strata.analyse.overall import Pooled, pooled
 from strata.diagnose import observe
 from strata.diagnose.case import Pair
 from strata.diagnose.evidence import differential, operational
@@ -110,10 +111,11 @@ def _untraced(pair: Pair) -> Opinion:
     what = "writes" if point.workload.rw.writes else "reads"
     directions = {p.workload.rw.writes for p, _ in hurt}
     # Streams of other sizes have no random twin among the workloads; they have an order to lose all the same.
-    alike = [p for p in view.affected if not p.workload.rw.random and p.workload.rw.writes in directions]
+    streams = [p for p in view.affected if not p.workload.rw.random]
+    alike = [p for p in streams if p.workload.rw.writes in directions or _seen_longer(p)]
     # What random work of the same kind loses too is not lost by the order.
     by = {p.key: extra for p, extra in hurt}
-    lost = sum(by.get(p.key, p.loss if _twin(pair, p) is None else 0.0) for p in alike)
+    lost = sum(by[p.key] if p.key in by else _beside(pair, p) for p in alike)
     part = min(1.0, lost / sum(p.loss for p in view.affected))
     if part < LEAST_PART:
         return Opinion(None, f"the order could explain {units.percent(part, 2)} of the loss, and was not traced")
@@ -143,6 +145,20 @@ def _untraced(pair: Pair) -> Opinion:
         ),
         alike=not told,
     )
+
+
+def _beside(pair: Pair, point: Point) -> float:
+    """What the order may take of a stream whose random cell tells nothing: all, where there is none; else what the
+    device is seen to be busy longer, beyond what random work loses."""
+    if _twin(pair, point) is None:
+        return point.loss
+    random = _random(pair, point) if _seen_longer(point) else None
+    return 0.0 if random is None else max(0.0, point.loss - max(0.0, -math.log(random.value)))
+
+
+def _seen_longer(point: Point) -> bool:
+    """Whether the device was seen to be busy longer for each I/O, by half the loss or more."""
+    return busier(point) is not None and not _waits(point, point.loss)
 
 
 def _waits(point: Point, extra: float) -> bool:
@@ -225,24 +241,36 @@ def excess(pair: Pair, point: Point) -> float | None:
     """How much more a sequential cell loses (−ln) than the random one of its direction, size and depth; None where it
     is not clearly more, or the layer below does not care about the order.
 
-    Where that one alone varies too much to be held against it, all random ones of its direction and size are.
+    Where that one alone varies too much to be held against it, all random ones of its size are: of its direction, and
+    of both where the device was seen to be busy longer for the stream.
     """
     if point.workload.rw.random or point.n < 2:
         return None
     twin = _twin(pair, point)
     if twin is None or point.x_below < ORDER_MATTERS * twin.x_below:
         return None
-    extra = twin.ratio_log - point.ratio_log
-    if extra <= LEAST_EXCESS:
-        return None
-    if extra > 2 * math.hypot(point.sd, twin.sd):
+    extra, unsure = twin.ratio_log - point.ratio_log, 2 * math.hypot(point.sd, twin.sd)
+    if extra > max(LEAST_EXCESS, unsure):
         return extra
-    random = pooled([p.comparison for p in pair.view.points if p.workload.rw.random and _alike(p, point)])
+    if extra <= LEAST_EXCESS and not _seen_longer(point):
+        return None
+    random = _random(pair, point)
     if random is None:
         return None
     steadied = math.log(random.value) - point.ratio_log
-    clear = steadied > 2 * math.hypot(point.sd, random.error)
-    return min(extra, steadied) if clear else None
+    if steadied <= 2 * math.hypot(point.sd, random.error):
+        return None
+    if extra > LEAST_EXCESS:
+        return min(extra, steadied)
+    return steadied if LEAST_EXCESS < steadied <= extra + unsure else None
+
+
+def _random(pair: Pair, point: Point) -> Pooled | None:
+    """What all random work of the stream's direction and size keeps of the layer below; of both directions, where the
+    device itself was seen to take longer for the stream: then no limit of one direction slows it."""
+    both = _seen_longer(point)
+    random = [p for p in pair.view.points if p.workload.rw.random and p.bs == point.bs]
+    return pooled([p.comparison for p in random if both or _alike(p, point)])
 
 
 def random_part(pair: Pair, point: Point) -> float:
