@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from diagnose.traced import seen
 from diagnosisbench import draw, explained, kept, live, outside, replay, score, split
 from diagnosisbench.setups import LATER, SETUPS, UNTRIED
 from diagnosisbench.trial import Kind
@@ -110,6 +111,18 @@ def test_a_case_says_the_same_when_it_was_packed_and_unpacked(name: str, tmp_pat
     # A case of another version is refused, not misread.
     with pytest.raises(ValueError, match="case"):
         kept.Case.model_validate(one.model_dump() | {"case": 2})
+
+
+def test_the_order_that_was_traced_is_kept_and_judged_again(tmp_path: Path) -> None:
+    one = made_up("reordering")
+    analysis, _ = seen("reordering", late=0.4, times=20.0)
+    traced = one.model_copy(update={"analysis": analysis})
+    traced = traced.model_copy(update={"verdict": kept.verdict_of(replay.diagnosed(traced))})
+    assert traced.verdict is not None and traced.verdict.first.cause is Cause.REORDERING
+    again = kept.load(kept.save(traced, tmp_path))
+    said = kept.verdict_of(replay.diagnosed(again))
+    assert (said.first.layer, said.first.cause) == (traced.verdict.first.layer, Cause.REORDERING)
+    assert said.first.confidence == pytest.approx(traced.verdict.first.confidence, abs=0.03)
 
 
 @pytest.mark.ci

@@ -1,7 +1,7 @@
 """A kept case: everything that a diagnosis was made of, so that any later one can be made of it again.
 
 Packed JSON (xz) of at most 40 KB. Left out is what no rule can tell apart or looks at: digits beyond the fifth (of
-counters beyond the fourth), traces, cycles, counters that nobody asks for; of large stacks a digit more, points of
+counters beyond the fourth), cycles, counters that nobody asks for; of large stacks a digit more, points of
 the distributions, and the rates in time, of which the steadiness was told before. Cells and counters are kept by name,
 with a value for each cell, which packs a third better.
 """
@@ -301,12 +301,10 @@ def _thin(cell: dict[str, Any], detail: Detail) -> None:
     kept = {name: value for name, value in cell["counters"].items() if not name.startswith(UNREAD)}
     cell["counters"] = _short(kept, detail.of_counters)
     cell["curve"] = [p for p in cell["curve"] if p[0] % detail.percentile == 0 or p[0] >= ALL_FROM]
-    for name in (
-        ("traces", "cycles")
-        if detail.shown
-        else ("traces", "cycles", "timeline", "caching", "notes", "absent", "splits")
-    ):
+    for name in ("cycles",) if detail.shown else ("cycles", "timeline", "caching", "notes", "absent", "splits"):
         cell.pop(name, None)
+    if not cell.get("traces"):
+        cell.pop("traces", None)
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
