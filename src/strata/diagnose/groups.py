@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,6 +18,9 @@ EDGE = 2.0
 """Percent at either end that are not looked at: single events."""
 GAP, APART, TIGHT = 1.4, 1.6, 1.6
 """Between two neighbours of a hundred; between the medians of the groups; the middle of the quick group."""
+SMEARED = 6.0
+"""Percent over which the border may be spread: the rounds of a cell have their border at another percentile each, and
+the curve is their mean."""
 A_CACHE = 30.0
 """Times quicker is no member of the same kind: it is a cache."""
 LEAST_DEPTH, UNQUEUED, WAITS = 8, 1.5, 2.0
@@ -48,16 +51,39 @@ def groups(station: Station) -> Iterator[Groups]:
 
 def _split(cell: CellSummary) -> Groups | None:
     inside = [(p, ns) for p, ns in cell.curve if EDGE <= p <= 100 - EDGE and ns > 0]
-    gaps = [(math.log(b[1] / a[1]), (a[0] + b[0]) / 2) for a, b in pairwise(inside)]
-    most, at = max(gaps, default=(0.0, 0.0))
-    if most < math.log(GAP):
+    sharp = max(pairwise(inside), key=_jump, default=None)
+    if sharp is not None and _jump(sharp) >= math.log(GAP):
+        return _parted(cell, inside, sharp, tight=False)
+    wide = max(((a, b) for a in inside for b in inside if 0 < b[0] - a[0] <= SMEARED), key=_jump, default=None)
+    if wide is None or _jump(wide) < math.log(APART):
         return None
-    low = [ns for p, ns in inside if p <= at]
-    high = [ns for p, ns in inside if p > at]
-    if not low or not high or np.quantile(low, 0.9) > TIGHT * np.quantile(low, 0.1):
+    # Without a sharp border a tail that only grows looks alike, but for its own spread.
+    return _parted(cell, inside, wide, tight=True)
+
+
+Place = tuple[float, float]
+"""A percentile and its nanoseconds."""
+
+
+def _jump(between: tuple[Place, Place]) -> float:
+    (_, here), (_, there) = between
+    return math.log(there / here)
+
+
+def _parted(cell: CellSummary, inside: Sequence[Place], border: tuple[Place, Place], tight: bool) -> Groups | None:
+    (last, _), (first, _) = border
+    low, high = [ns for p, ns in inside if p <= last], [ns for p, ns in inside if p >= first]
+    if not _is_tight(low) or (tight and not _is_tight(high)):
         return None
-    quick, slow = float(np.median(low)) / 1e9, float(np.median(high)) / 1e9
-    return Groups(cell, quick, slow, 1 - at / 100) if slow >= APART * quick else None
+    quick, slow = float(np.median(low)), float(np.median(high))
+    beyond = [p for p, ns in inside if ns > math.sqrt(quick * slow)]
+    within = [p for p, ns in inside if ns <= math.sqrt(quick * slow)]
+    share = 1 - (within[-1] + beyond[0]) / 200
+    return Groups(cell, quick / 1e9, slow / 1e9, share) if slow >= APART * quick else None
+
+
+def _is_tight(group: Sequence[float]) -> bool:
+    return bool(np.quantile(group, 0.9) <= TIGHT * np.quantile(group, 0.1))
 
 
 def pass_by(station: Station) -> tuple[CellSummary, ...]:

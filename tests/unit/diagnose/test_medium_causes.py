@@ -240,6 +240,22 @@ def test_a_generator_that_is_held_up_is_no_slow_member() -> None:
     assert Cause.SLOW_MEMBER not in {f.cause for f in found.findings}
 
 
+@pytest.mark.parametrize(("until", "named"), [(79.0, True), (99.0, False)])
+def test_a_slow_member_is_told_where_each_round_has_the_border_at_another_percentile(until: float, named: bool) -> None:
+    """The curve is the mean of the rounds: the border is a slope. A tail that only grows is no group."""
+    analysis = analysed({"servers": 1, "members": 4, "lame": 2.4})
+
+    def smeared(cell: CellSummary) -> CellSummary:
+        quick, slow = (next(ns for p, ns in cell.curve if p >= at) for at in (50, 90))
+        part = {p: min(1.0, max(0.0, (p - 73.0) / (until - 73.0))) for p, _ in cell.curve}
+        curve = tuple((p, quick * (slow / quick) ** part[p]) for p, _ in cell.curve)
+        return cell.model_copy(update={"curve": curve}) if cell.workload.outstanding == 1 else cell
+
+    cells = tuple(map(smeared, analysis.cells))
+    found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
+    assert (Cause.SLOW_MEMBER in {f.cause for f in found.findings}) is named
+
+
 def test_who_serves_more_of_the_slow_ones_the_more_wait_is_no_slow_member() -> None:
     """A server that waits for a CPU now and then: whatever is there waits, and a deeper queue gives more."""
     analysis = analysed({"servers": 1, "members": 4, "lame": 15.0})
