@@ -156,6 +156,8 @@ TAUGHT: tuple[tuple[str, tuple[Cause, ...], Cause | None], ...] = (
     ("share-smb-nothing-1400021", (), Cause.UNEXPLAINED),
     ("local-ext4-stalls+qos-bandwidth-1300017", (Cause.BANDWIDTH_CAP, Cause.STALLS), None),
     ("share-nfs-wire-bandwidth+stalls-1300031", (Cause.STALLS, Cause.WIRE_BANDWIDTH), Cause.UNEXPLAINED),
+    ("block-nbd-request-cost-3300021", (Cause.PER_REQUEST_COST,), Cause.UNEXPLAINED),
+    ("cluster-hdd-reordering-3300033", (Cause.REORDERING,), Cause.IOPS_CAP),
 )
 """By the case: what has to be told, in this order, and what was told in its place before a rule was
 mended."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -54,7 +55,9 @@ def _split(cell: CellSummary) -> Groups | None:
     sharp = max(pairwise(inside), key=_jump, default=None)
     if sharp is not None and _jump(sharp) >= math.log(GAP):
         return _parted(cell, inside, sharp, tight=False)
-    wide = max(((a, b) for a in inside for b in inside if 0 < b[0] - a[0] <= SMEARED), key=_jump, default=None)
+    places = [p for p, _ in inside]
+    ends = (inside[bisect_right(places, p + SMEARED) - 1] for p in places)
+    wide = max(zip(inside, ends, strict=True), key=_jump, default=None)
     if wide is None or _jump(wide) < math.log(APART):
         return None
     # Without a sharp border a tail that only grows looks alike, but for its own spread.
@@ -76,10 +79,11 @@ def _parted(cell: CellSummary, inside: Sequence[Place], border: tuple[Place, Pla
     if not _is_tight(low) or (tight and not _is_tight(high)):
         return None
     quick, slow = float(np.median(low)), float(np.median(high))
-    beyond = [p for p, ns in inside if ns > math.sqrt(quick * slow)]
-    within = [p for p, ns in inside if ns <= math.sqrt(quick * slow)]
-    share = 1 - (within[-1] + beyond[0]) / 200
-    return Groups(cell, quick / 1e9, slow / 1e9, share) if slow >= APART * quick else None
+    if slow < APART * quick:
+        return None
+    middle = math.sqrt(quick * slow)
+    within, beyond = max(p for p, ns in inside if ns <= middle), min(p for p, ns in inside if ns > middle)
+    return Groups(cell, quick / 1e9, slow / 1e9, 1 - (within + beyond) / 200)
 
 
 def _is_tight(group: Sequence[float]) -> bool:

@@ -64,17 +64,12 @@ def with_delay(view: View, point: Point, delay: Array) -> Interval:
 
 def most_with_delay(view: View, point: Point, delay: float) -> float:
     """The most IOPS that a delay which is known, and not fitted, can leave."""
-    one, profile = np.array([delay]), view.profile(point)
-    found = with_delay(view, point, one)[1] if len(profile) == 1 else solve_profile(profile, point.n, one, most=True)
-    return float(found[0])
+    return float(_Rows(view, (point,)).with_delay_alone(np.array([[delay]]))[1][0, 0])
 
 
-def solve_profile(profile: tuple[tuple[int, float], ...], n: float, delay: Array, *, most: bool = False) -> Array:
-    """X with inside + X(inside)·delay = n, where X(·) is the measured profile (held flat beyond its last depth).
-
-    ``most``: where the depth inside lies between two that were measured, as much as it may give there.
-    """
-    tables = [table[None, :] for table in _tabled(profile, n, most)]
+def solve_profile(profile: tuple[tuple[int, float], ...], n: float, delay: Array) -> Array:
+    """X with inside + X(inside)·delay = n, where X(·) is the measured profile (held flat beyond its last depth)."""
+    tables = [table[None, :] for table in _tabled(profile, n, False)]
     return np.asarray(_solved(tables, np.array([[n]]), delay[None, :])[0])
 
 
@@ -136,13 +131,20 @@ class _Rows:
         self.sd = column(np.hypot(p.sd, MODEL_SD) for p in points)
         profiles = [view.profile(p) for p in points]
         self.deep = np.array([len(profile) > 1 for profile in profiles])
-        deep = [(f, p.n) for f, p in zip(profiles, points, strict=True) if len(f) > 1]
-        self.tables, self.most = (
-            [np.array(t) for t in zip(*(_tabled(f, n, most) for f, n in deep), strict=True)] for most in (False, True)
-        )
+        self._profiles = [(f, p.n) for f, p in zip(profiles, points, strict=True) if len(f) > 1]
+        self.tables = self._tables(most=False)
         # The rows with the most I/Os outstanding first: those that a station's recursion is done with fall off the end.
         self.order = np.argsort(-self.n[:, 0], kind="stable")
         self.stages = [(n, sum(p.n >= n for p in points)) for n in sorted({p.n for p in points})]
+
+    def _tables(self, *, most: bool) -> list[Array]:
+        """What `_solved` needs: of the rows of several depths."""
+        return [np.array(t) for t in zip(*(_tabled(f, n, most) for f, n in self._profiles), strict=True)]
+
+    @cached_property
+    def most(self) -> list[Array]:
+        """The same with as much as the layer below may give between two depths."""
+        return self._tables(most=True)
 
     def with_delay(self, delay: Array) -> Interval:
         """As `with_delay`, of every row."""

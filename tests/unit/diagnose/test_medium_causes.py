@@ -256,6 +256,15 @@ def test_a_slow_member_is_told_where_each_round_has_the_border_at_another_percen
     assert (Cause.SLOW_MEMBER in {f.cause for f in found.findings}) is named
 
 
+def test_percentiles_that_fall_are_no_groups_and_stop_no_diagnosis() -> None:
+    """A run that was edited, or comes from elsewhere."""
+    analysis = analysed({"servers": 1, "members": 4, "lame": 2.4})
+    fallen = {p: 2e6 for p, _ in analysis.cells[0].curve} | {50.0: 1.2e6}
+    cells = tuple(c.model_copy(update={"curve": tuple(fallen.items())}) for c in analysis.cells)
+    found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
+    assert Cause.SLOW_MEMBER not in {f.cause for f in found.findings}
+
+
 def test_who_serves_more_of_the_slow_ones_the_more_wait_is_no_slow_member() -> None:
     """A server that waits for a CPU now and then: whatever is there waits, and a deeper queue gives more."""
     analysis = analysed({"servers": 1, "members": 4, "lame": 15.0})

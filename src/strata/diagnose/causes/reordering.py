@@ -148,12 +148,14 @@ def _untraced(pair: Pair) -> Opinion:
 
 
 def _beside(pair: Pair, point: Point) -> float:
-    """What the order may take of a stream whose random cell tells nothing: all, where there is none; else what the
-    device is seen to be busy longer, beyond what random work loses."""
+    """What the order may take of a stream whose random cell tells nothing: all, where there is none; else as much as
+    the device is seen to be busy longer, beyond what random work loses."""
     if _twin(pair, point) is None:
         return point.loss
-    random = _random(pair, point) if _seen_longer(point) else None
-    return 0.0 if random is None else max(0.0, point.loss - max(0.0, -math.log(random.value)))
+    longer, random = busier(point), _random(pair, point)
+    if longer is None or random is None or not _seen_longer(point):
+        return 0.0
+    return max(0.0, min(point.loss, math.log(longer)) - max(0.0, -math.log(random.value)))
 
 
 def _seen_longer(point: Point) -> bool:
