@@ -61,6 +61,11 @@ def line(scene: ExperimentEntry) -> str:
     return f"{told}; {said}" if said else told
 
 
+def asked(experiment: Experiment) -> str:
+    """``twice the depth (share, random read · 8 KiB · depth 2)``: what it changes, at which layer and under what."""
+    return f"{experiment.changes} ({_where(experiment)})"
+
+
 def outcome(of: Outcome) -> str:
     """``at random read · 8 KiB · depth 2, twice the depth gives 268 IOPS (before: 141), predicted 199–377 IOPS; a cap
     on IOPS predicted 141 IOPS``: what stands with the verdict, its cell, and what the others predicted."""
@@ -94,13 +99,17 @@ def _scene(told: ExperimentRecord) -> ExperimentEntry:
     experiment = told.outcome.experiment
     return ExperimentEntry(
         changes=experiment.changes,
-        where=f"{experiment.layer}, {_under(experiment)}",
+        where=_where(experiment),
         measured=figures.interval(told.outcome.measured) + (" times" if experiment.prediction.unit == "ratio" else ""),
         predictions=tuple(
             PredictionEntry(named(p, experiment.layer), p.words, _result(told, p), p.rival)
             for p in experiment.predictions or (experiment.prediction,)
         ),
     )
+
+
+def _where(experiment: Experiment) -> str:
+    return f"{experiment.layer}, {_under(experiment)}"
 
 
 def _under(experiment: Experiment) -> str:

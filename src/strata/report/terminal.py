@@ -255,7 +255,7 @@ def _experiment(finding: Finding, width: int) -> list[str]:
     if finding.outcome is not None:
         return field(f"{words.outcome(finding.outcome)}:", experiments.outcome(finding.outcome), width)
     if finding.experiment is not None:
-        told = f"{finding.experiment.changes}, predicted {answer.predicted(finding.experiment)}; not run"
+        told = f"{experiments.asked(finding.experiment)}, predicted {answer.predicted(finding.experiment)}; not run"
         return field("Would refute it:", told, width)
     return []
 

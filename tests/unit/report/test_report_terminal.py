@@ -183,8 +183,12 @@ def test_a_prediction_that_was_not_tested_is_shown_as_such() -> None:
     open_finding = report.diagnosis.findings[0].model_copy(update={"outcome": None})
     told = report.model_copy(update={"diagnosis": report.diagnosis.model_copy(update={"findings": (open_finding,)})})
     text = terminal.render(told, 200, False)
-    assert "Would refute it: a quarter of the block size" in text
+    asked = open_finding.experiment
+    assert asked is not None
+    at = f"a quarter of the block size at the same depth ({asked.layer}, {asked.workload.label})"
+    assert f"Would refute it: {at}, predicted" in text
     assert "not run" in text
+    assert f"A{at[1:]}, predicted" in html.render(told)
     assert "Confirmed" not in text
 
 

@@ -104,6 +104,7 @@ def context(report: Report) -> dict[str, Any]:
         "row_head": ROW_HEAD,
         "row_table": row_table,
         "told": experiments.outcome,
+        "asked": experiments.asked,
         "scenes": experiments.scenes(diagnosis),
         "refused": experiments.refused(diagnosis),
         "unfolded": diagnosis.verdict.confidence < experiments.UNFOLDED,
