@@ -33,6 +33,7 @@ def best(
     asked += to_ask(aside)
     full = Opinion(cause=Cause.MEDIUM, layer=medium.bottom(case.stack).name)
     asked += [(o.layer, (o, full)) for o in suspected(case)]
+    asked += [(n.finding.layer, (_for_no_cause(n),)) for n in (*named, *aside) if n.finding.cause is Cause.UNEXPLAINED]
     if not named and not experiments_of(full.layer, full.cause.value, case.tried).telling:
         asked.append((full.layer, (full,)))
     for layer, known in asked:
@@ -50,6 +51,11 @@ def _settled(case: Case, layer: str, finding: NamedFinding) -> bool:
         return not finding.standing
     (first, *others) = finding.standing
     return not others and bool(experiments_of(layer, first.cause.value, case.tried).telling)
+
+
+def _for_no_cause(finding: NamedFinding) -> Opinion:
+    """That it is slow, whatever the cause: it can be gone when it is measured again."""
+    return Opinion(None, cause=Cause.UNEXPLAINED, cells=finding.keys)
 
 
 def at(layer: str, standing: tuple[Opinion, ...]) -> tuple[Opinion, ...]:

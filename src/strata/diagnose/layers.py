@@ -24,7 +24,7 @@ from strata.diagnose.slight import is_slight
 from strata.diagnose.trying import CauseTests, after, experiments_of, holds, measured, outcome
 from strata.diagnose.view import Point
 from strata.model.counters import cpu
-from strata.model.experiment import Tried
+from strata.model.experiment import Condition, Tried
 from strata.model.finding import Cause, Evidence, EvidenceKind, Finding, RuledOut
 
 MOST_FINDINGS = 3
@@ -81,7 +81,7 @@ def findings(case: Case) -> tuple[tuple[NamedFinding, ...], tuple[NamedFinding, 
     aside: list[NamedFinding] = []
     for pair in case.pairs:
         for n in of_pair(pair, own):
-            unsaid = _only_compared(case, n) and (is_slight(pair, n.keys) or _gone(pair, n))
+            unsaid = _only_compared(case, n) and (_unsure(pair, n) or _gone(pair, n))
             (aside if unsaid else found).append(n)
     # What a pair has named already is not said again.
     told = {(n.finding.layer, n.finding.cause) for n in found}
@@ -129,6 +129,12 @@ def _only_compared(case: Case, named: NamedFinding) -> bool:
     return cause is Cause.UNEXPLAINED
 
 
+def _unsure(pair: Pair, named: NamedFinding) -> bool:
+    """Whether little may be lost, or that by chance, and no experiment has measured it once more."""
+    here, cause = named.finding.layer, named.finding.cause.value
+    return is_slight(pair, named.keys) and not experiments_of(here, cause, pair.case.tried).telling
+
+
 def _gone(pair: Pair, named: NamedFinding) -> bool:
     """Whether each of its workloads was measured again beside an experiment and may then have lost nothing: on a busy
     machine other programs take one workload's time in every round, and no second one's."""
@@ -137,14 +143,17 @@ def _gone(pair: Pair, named: NamedFinding) -> bool:
 
 
 def _not_again(pair: Pair, point: Point) -> bool:
-    again = [
-        t.reference.iops
-        for t in pair.case.tried
-        if (t.experiment.reference_layer or t.experiment.layer) == pair.view.layer.name
-        and t.experiment.reference == point.key
-    ]
-    line = point.comparison.line * point.lower.iops.value
-    return bool(again) and (again[-1].value if again[-1].high is None else again[-1].high) >= line
+    here, below = pair.view.layer.name, pair.view.below.name
+    lasts: bool | None = True
+    for one in pair.case.tried:
+        asked = one.experiment
+        there, unchanged = asked.reference_layer or asked.layer, asked.condition is Condition.NONE
+        if unchanged and (asked.layer, there) == (here, below) and asked.workload.key == asked.reference == point.key:
+            lasts = holds(asked.prediction, measured(one, asked.prediction.metric))
+        elif there == here and asked.reference == point.key:
+            most = one.reference.iops.value if one.reference.iops.high is None else one.reference.iops.high
+            lasts = most < point.comparison.line * point.lower.iops.value
+    return not lasts
 
 
 def measured_again(case: Case) -> frozenset[str]:
@@ -358,12 +367,12 @@ def _named(
     if len(kinds) < 2:
         missing.append("a second kind of evidence: counters, or an experiment")
     sure = confidence(chosen.strength, chosen.lead, apart, len(kinds))
-    if chosen.cause is Cause.UNEXPLAINED:
-        sure = min(sure, 0.5)
-    elif chosen.holds is None:
+    if chosen.holds is None:
         sure = min(sure, 0.4)
     if known.telling:
         sure = confirmed(sure, chosen.strength)
+    if chosen.cause is Cause.UNEXPLAINED:
+        sure = min(sure, 0.5)
     unseen = _unseen(case, layer, chosen.cells)
     if shape and unseen:
         sure = min(sure, CEILING)

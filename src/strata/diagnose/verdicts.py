@@ -19,7 +19,7 @@ from strata.diagnose.opinion import CEILING, UNCERTAIN, confidence
 from strata.diagnose.over_time import LayerEpisodes
 from strata.diagnose.own_limits import SLOW
 from strata.diagnose.paused import KINDS
-from strata.diagnose.slight import surely_slow
+from strata.diagnose.slight import as_it_varies, surely_slow
 from strata.diagnose.slow_writes import SlowWrite, slow_writes
 from strata.diagnose.trying import experiments_of, outcome
 from strata.model.analysis import Analysis, CellSummary, Check, Comparison
@@ -141,9 +141,13 @@ def slight(analysis: Analysis, above: Sequence[Comparison], again: frozenset[str
     )
     what = "1 workload costs" if count == 1 else f"{count} workloads cost"
     why = f"and none surely {units.significant(SLOW, 3)} times as much"
-    if any(map(surely_slow, above)):
-        why = f"which is within chance among {len(analysis.comparisons)} comparisons"
     what_loss = "a small loss"
+    if sure := [c for c in above if surely_slow(c)]:
+        what_loss = "a loss that may be chance"
+        why = f"which is within chance among {len(analysis.comparisons)} comparisons"
+        sides = ([analysis.summary(name, c.workload_key) for name in (c.layer, c.below)] for c in sure)
+        if not any(surely_slow(as_it_varies(c, *cells)) for c, cells in zip(sure, sides, strict=True)):
+            why = "but their rates vary too much within a measurement for that to be sure"
     if worst.workload_key in again:
         what_loss, why = "a loss that may not have come again", "and measured again it may have lost nothing"
     return inconclusive(

@@ -106,6 +106,20 @@ def test_flushes_and_the_members_of_a_stripe_are_no_pieces() -> None:
     assert Cause.SPLITS not in causes(diagnose(STACK, analysis.model_copy(update={"cells": tuple(striped)})))
 
 
+@pytest.mark.parametrize(("small", "named"), [(1.0, True), (1.8, False)])
+def test_the_requests_of_a_journal_are_no_pieces(small: float, named: bool) -> None:
+    """A write-through write at depth 1 brings a commit of its own, and a large one no more than that."""
+
+    def with_commits(cell: CellSummary) -> tuple[float, float]:
+        if not cell.workload.rw.writes:
+            return 1.0, 1.0
+        return 1.0, 1.6 if cell.workload.bs > 8192 else small if cell.workload.rw.random else 1.1
+
+    analysis = reaching(healthy(), with_commits)
+    cells = tuple(slowed(c, 1.6) if c.workload.bs > 8192 and c.workload.rw.writes else c for c in analysis.cells)
+    assert (Cause.SPLITS in causes(diagnose(STACK, analysis.model_copy(update={"cells": cells})))) is named
+
+
 def limited_to(most: int | None, analysis: Analysis | None = None) -> Analysis:
     """A healthy run on a device that takes requests of so many bytes."""
     device = Device(name="loop0", path="/dev/loop0", devno="7:0", kind="loop", max_sectors_bytes=most)

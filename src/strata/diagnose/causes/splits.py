@@ -10,7 +10,8 @@ Evidence it needs
     carry at least a tenth more. Or, where no workload is larger than a request of the device (256 KiB are usual): the
     largest request that the survey found there, and an experiment with a larger read.
 What rules it out
-    One request for each I/O; a device that takes as long for the pieces as for the whole, because bytes are its limit.
+    One request for each I/O; a device that takes as long for the pieces as for the whole, because bytes are its limit;
+    small writes with as many requests beside their data, which are those of a journal.
 What to do next
     Raise the queue's maximum request size (``max_sectors_kb``, at most ``max_hw_sectors_kb``), or use blocks of that
     size; then check the stripe and the alignment of large requests to it.
@@ -147,8 +148,8 @@ def _opinion(station: Station, cuts: list[SplitCell]) -> Opinion:
 
 def _cut(station: Station, cell: CellSummary) -> SplitCell | None:
     """The cell against a small one of the same direction and depth; None where it is not cut, or that is not known."""
-    flow = _requests(cell)
-    if flow is None or flow.per_io is None or (flow.per_io.low or flow.per_io.value) < LEAST_PIECES:
+    flow, beside = _requests(cell), _beside(station, cell)
+    if flow is None or flow.per_io is None or (flow.per_io.low or flow.per_io.value) - beside < LEAST_PIECES:
         return None
     size, n = cell.workload.bs_moments[0], cell.workload.outstanding
     alike = [
@@ -165,13 +166,24 @@ def _cut(station: Station, cell: CellSummary) -> SplitCell | None:
         return None
     # Of the same order if there is one: what a disk with a head takes for a random block is no guide to a stream.
     nearest = min(alike, key=lambda c: (c.workload.rw.random != cell.workload.rw.random, c.workload.bs_moments[0]))
-    pieces, least = flow.per_io.value, nearest.workload.bs_moments[0]
+    pieces, least = flow.per_io.value - beside, nearest.workload.bs_moments[0]
     of_small, of_piece = n / nearest.iops.value, n / (pieces * cell.iops.value)
     # Pieces as small as the small blocks say nothing of what a byte costs.
     longer = size / pieces - least
     per_byte = max(0.0, (of_piece - of_small) / longer) if longer > 0.5 * least else 0.0
     whole = n / (min(of_small, of_piece) + per_byte * (size - least))
     return SplitCell(cell, flow.name, pieces, max(whole, cell.iops.value))
+
+
+def _beside(station: Station, cell: CellSummary) -> float:
+    """Requests that are no part of its data: the journal of a file system writes its own for each I/O that has to reach
+    the device, and as many for a small block, which no queue cuts."""
+    if not cell.workload.rw.writes:
+        return 0.0
+    writes = [c for c in station.cells if c.workload.rw.writes]
+    size = min(c.workload.bs_moments[0] for c in writes)
+    small = [_requests(c) for c in writes if c.workload.bs_moments[0] == size < cell.workload.bs_moments[0]]
+    return max([1.0, *(f.per_io.value for f in small if f is not None and f.per_io is not None)]) - 1
 
 
 def _requests(cell: CellSummary) -> Flow | None:
