@@ -33,6 +33,8 @@ CONFIRMED_PART = 0.8
 MOST_NOISE = 0.2
 """Between rounds: beyond it one layer's rates tell nothing of the layer where no shape explains them."""
 CEILING_CONFIRMED = 0.97
+CEILING_UNKNOWN = 0.48
+"""Of a layer that is slow for no known cause, however surely."""
 NEAR = 3.84
 """In chi-square units: 95 of 100 values of one more degree of freedom are less. A shape that is no worse by more is not
 told from the best one by the figures."""
@@ -372,7 +374,7 @@ def _named(
     if known.telling:
         sure = confirmed(sure, chosen.strength)
     if chosen.cause is Cause.UNEXPLAINED:
-        sure = min(sure, 0.5)
+        sure = min(sure, CEILING_UNKNOWN)
     unseen = _unseen(case, layer, chosen.cells)
     if shape and unseen:
         sure = min(sure, CEILING)
