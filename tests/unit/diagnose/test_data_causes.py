@@ -183,6 +183,14 @@ def test_holes_answer_the_same_share_of_every_read(share: float) -> None:
     assert next(f for f in found.findings if f.cause is Cause.HOLES).layer == "file system"
 
 
+@pytest.mark.parametrize(("ios", "named"), [(5_000, True), (56, False)])
+def test_bytes_of_what_was_under_way_where_a_round_ended_are_no_holes(ios: int, named: bool) -> None:
+    """Of a medium that serves 28 I/Os a second, one that is counted in the next round is a part of them."""
+    analysis = reaching(healthy(), lambda c: (1.0 if c.workload.rw.writes else 0.95, 1.0))
+    cells = tuple(c.model_copy(update={"ios": ios, "rounds": 2}) for c in analysis.cells)
+    assert (Cause.HOLES in causes(diagnose(STACK, analysis.model_copy(update={"cells": cells})))) is named
+
+
 def striped(cell: CellSummary, share: float, carriers: tuple[str, ...]) -> CellSummary:
     """The same cell on two devices of which each moves half of ``share`` bytes for each byte."""
     flows = tuple(

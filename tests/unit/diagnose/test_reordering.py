@@ -109,12 +109,14 @@ def over_a_disk(path: Path, seed: int = 3, sd: float = 0.03, **more: Any) -> tup
 
 
 def counted(
-    analysis: Analysis, longer: float | None = None, foreign: float = 1.0, servers: int = 1, log: float = 0.0
-) -> Analysis:
+    analysis: Analysis, longer: float | None = None, foreign: float = 1.0, servers: int = 1, log: float = 0.0,
+    merged: float = 1.0,
+) -> Analysis:  # fmt: skip
     """With what the kernel counts of the disk. ``longer``: times as long as from ``direct`` that it is busy for each
     I/O of a stream of the path; None: as the loss would have it. ``foreign``: times the bytes that the path asks for.
     ``servers``: of the disk, of which a path that asks for one at a time keeps one busy. ``log``: times as long that a
-    second disk is busy, which only one I/O of a hundred reaches.
+    second disk is busy, which only one I/O of a hundred reaches. ``merged``: requests for each I/O of a stream that the
+    disk gets from ``direct``; from the path it gets one.
     """
     below = {c.workload.key: c for c in analysis.cells if c.layer == "direct"}
     cells = []
@@ -130,7 +132,8 @@ def counted(
         kind = "write" if workload.rw.writes else "read"
         moved = x * workload.bs * (foreign if stream else 1.0)
         told = {f"{k}{d}": 0.0 for k in ("read", "write") for d in ("s", "_bytes", "_seconds")}
-        told |= {f"{kind}s": x, f"{kind}_bytes": moved, f"{kind}_seconds": waiting}
+        requests = x * merged if cell.layer == "direct" and not workload.rw.random else x
+        told |= {f"{kind}s": requests, f"{kind}_bytes": moved, f"{kind}_seconds": waiting}
         told |= {"io_seconds": busy, "weighted_seconds": waiting}
         names = {f"blockdev_{k}{{device=sda}}": v for k, v in told.items()}
         if log:
@@ -220,6 +223,20 @@ def test_a_limit_that_only_streams_reach_is_no_lost_order(limit: str, seen: str,
     assert found.verdict.cause is not Cause.REORDERING or found.verdict.kind is VerdictKind.INCONCLUSIVE
     if seen in ("the device waits", "a disk of several servers", "a log"):
         assert found.verdict.cause is not Cause.REORDERING
+
+
+@pytest.mark.parametrize(("merged", "suspected"), [(1.0, True), (0.7, True), (0.1, False)])
+def test_neighbours_that_are_merged_below_and_not_here_are_no_lost_order(merged: float, suspected: bool) -> None:
+    """As long for each of its requests as from below, and more of them: the device does not take longer for the order,
+    which two threads below would take from it as well, for they are not merged either."""
+    path = Path(base=OVER_NBD, reorder=0.8)
+    stack, analysis = over_a_disk(path)
+    analysis = counted(analysis, merged=merged)
+    assert any(p.key == "two-threads" for p in [propose(stack, analysis)] if p) is suspected
+    found = diagnose(stack, analysis, all_experiments(stack, analysis, path))
+    assert (Cause.REORDERING in {f.cause for f in found.findings}) is suspected
+    if not suspected:
+        assert "as quickly as from below" in reason(found)
 
 
 def test_the_order_is_asked_for_where_only_it_would_tell_and_not_once_it_is_known() -> None:

@@ -8,7 +8,7 @@ Evidence it needs
     Operational: for a file that is read unbuffered, the device read at least 3 % fewer bytes than the workload, and
     the same share in every random read; writes to the same file reach the device.
 What rules it out
-    As many bytes at the device as were requested; a cache in use, which answers more the second time; next to nothing
+    As many bytes at the device as were requested, but for those that were under way where a round ended; a cache in use, which answers more the second time; next to nothing
     at the device, although the workloads write to the file.
 What to do next
     Write the whole file once, from start to end (``strata`` does it with files of its own), then measure again.
@@ -33,6 +33,7 @@ from strata.diagnose.case import Case, Station
 from strata.diagnose.causes.wrong_file import REACHED, moved
 from strata.diagnose.evidence import differential, operational
 from strata.diagnose.opinion import Opinion, Weight
+from strata.model.analysis import CellSummary
 from strata.model.endpoint import EndpointKind
 from strata.model.finding import Cause
 
@@ -53,8 +54,14 @@ def judge(case: Case) -> Iterator[Opinion]:
         if len(shares) < LEAST_CELLS or not writes or min(writes) < REACHED:
             continue
         most = max(moved(c, at_most=True) or 0.0 for c in reads)
-        if LEAST_LEFT <= most <= 1 - LEAST_MISSING and max(shares) - min(shares) <= ALIKE:
+        known = min((moved(c, at_most=True) or 0.0) * _known_to(c) for c in reads)
+        if LEAST_LEFT <= most and max(most, known) <= 1 - LEAST_MISSING and max(shares) - min(shares) <= ALIKE:
             yield _opinion(station, [c.workload.key for c in reads], float(np.median(shares)))
+
+
+def _known_to(cell: CellSummary) -> float:
+    """At most so many times the bytes: those of all I/Os that were under way where a round ends may be missing."""
+    return 1 + cell.workload.outstanding * cell.rounds / max(cell.ios, 1)
 
 
 def _opinion(station: Station, keys: list[str], share: float) -> Opinion:

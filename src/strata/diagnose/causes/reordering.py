@@ -15,7 +15,8 @@ Evidence it needs
 What rules it out
     Less than half of the loss in what sequential cells lose beyond random ones. A trace that shows the same order;
     another order that the device serves as fast; a random cell that is slow too. A device that is not busy longer for
-    an I/O: it waits for requests, and something above it limits the stream. Where that was not counted, an experiment
+    an I/O: it waits for requests, and something above it limits the stream. One that is not busy longer for each of
+    its requests: below, neighbours are merged into one. Where that was not counted, an experiment
     below confirms it only where the layer gives more requests a second of that size: in the same direction, or in the
     other and the experiment leaves as much (1.15 times) as the layer gives. Streams lose to any limit that random work
     does not reach.
@@ -178,8 +179,8 @@ def _why_it_waits(points: Iterable[Point]) -> str:
 
 def busier(point: Point) -> float | None:
     """Times as long as below that the device is busy for each I/O (its demand; Denning, Buzen 1978); 1 where each of
-    its requests takes no longer: fewer at once leave a device of several servers busy as well. None where it was not
-    counted, or where bytes of others reach it too.
+    its requests takes no longer: fewer at once leave a device of several servers busy as well, and so do neighbours
+    that are merged below and not here. None where it was not counted, or where bytes of others reach it too.
 
     Of several devices that with the largest demand counts: it alone can limit the stream. One that is hardly used (a
     log's) may be busy many times as long, and costs nothing.
@@ -195,7 +196,13 @@ def _times(point: Point, here: Disk, there: Disk) -> float | None:
     mine, theirs = ((d.read_bytes_per_byte or 0.0) + (d.write_bytes_per_byte or 0.0) for d in (here, there))
     if not (one and other and here.demand_ns and there.demand_ns) or mine > SAME_BYTES * theirs:
         return None
-    return here.demand_ns / there.demand_ns if one >= SLOWER * other else 1.0
+    longer = one >= SLOWER * other and _each(here) >= SLOWER * _each(there)
+    return here.demand_ns / there.demand_ns if longer else 1.0
+
+
+def _each(disk: Disk) -> float:
+    """What the device is busy for each of its requests: more of them for as many I/Os are not merged, and in order."""
+    return (disk.demand_ns or 0.0) / (disk.requests_per_io or 1.0)
 
 
 def _told(pair: Pair, point: Point) -> bool:
