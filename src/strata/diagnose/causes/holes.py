@@ -8,8 +8,8 @@ Evidence it needs
     Operational: for a file that is read unbuffered, the device read at least 3 % fewer bytes than the workload, and
     the same share in every random read; writes to the same file reach the device.
 What rules it out
-    As many bytes at the device as were requested, but for those that were under way where a round ended; a cache in use, which answers more the second time; next to nothing
-    at the device, although the workloads write to the file.
+    As many bytes at the device as were requested, but for those that were under way where a round ended; a cache in
+    use, which answers more the second time; next to nothing at the device, although the workloads write to the file.
 What to do next
     Write the whole file once, from start to end (``strata`` does it with files of its own), then measure again.
 How sure
@@ -55,7 +55,7 @@ def judge(case: Case) -> Iterator[Opinion]:
             continue
         most = max(moved(c, at_most=True) or 0.0 for c in reads)
         known = min((moved(c, at_most=True) or 0.0) * _known_to(c) for c in reads)
-        if LEAST_LEFT <= most and max(most, known) <= 1 - LEAST_MISSING and max(shares) - min(shares) <= ALIKE:
+        if most >= LEAST_LEFT and max(most, known) <= 1 - LEAST_MISSING and max(shares) - min(shares) <= ALIKE:
             yield _opinion(station, [c.workload.key for c in reads], float(np.median(shares)))
 
 
