@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,11 @@ from diagnosisbench.judge import Judged
 from diagnosisbench.setups import SETUPS
 from diagnosisbench.trial import Trial
 
+from strata.diagnose import registry
+from strata.model import counters, resources
 from strata.model.cause import Cause
+from strata.model.counters.counter import Counter
+from strata.model.plugins import modules
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = sorted(kept.FOLDER.glob(f"*{kept.ENDING}"))
@@ -80,6 +85,22 @@ def test_every_kept_case_is_small_and_has_the_name_of_its_trial() -> None:
     for path, trial in _trials().items():
         assert path.stat().st_size <= kept.MOST_BYTES, path
         assert path.name == f"{trial.name}{kept.ENDING}"
+
+
+def test_a_case_keeps_every_counter_that_a_rule_reads() -> None:
+    """Without one of them the evidence says something else than it said live, as of segments that had arrived."""
+    folder = Path(registry.__file__).parent
+    read = "\n".join(p.read_text() for p in (*folder.rglob("*.py"), Path(resources.__file__)))
+    modules_of = {m.__name__.rpartition(".")[2]: m for m in modules(counters)}
+    named = {
+        f"{name}.{constant}": value.name
+        for name, module in modules_of.items()
+        for constant, value in vars(module).items()
+        if isinstance(value, Counter)
+    }
+    asked = {name for constant, name in named.items() if re.search(rf"\b{re.escape(constant)}\b", read)}
+    assert len(asked) > 20
+    assert not [name for name in sorted(asked) if name.startswith(kept.UNREAD)]
 
 
 def test_the_sample_has_every_kind_and_is_bounded() -> None:

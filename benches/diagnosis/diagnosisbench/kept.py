@@ -55,7 +55,6 @@ UNREAD = (
     "server_written_bytes",
     "softnet_packets",
     "tcp_cwnd",
-    "tcp_duplicates",
     "tcp_rtt_variation_seconds",
     "tcp_sender_limited_seconds",
     "tcp_unacked",

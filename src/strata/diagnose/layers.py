@@ -24,7 +24,7 @@ from strata.diagnose.slight import is_slight
 from strata.diagnose.trying import CauseTests, after, experiments_of, holds, measured, outcome
 from strata.diagnose.view import Point
 from strata.model.counters import cpu
-from strata.model.experiment import Condition, Tried
+from strata.model.experiment import Tried
 from strata.model.finding import Cause, Evidence, EvidenceKind, Finding, RuledOut
 
 MOST_FINDINGS = 3
@@ -132,9 +132,9 @@ def _only_compared(case: Case, named: NamedFinding) -> bool:
 
 
 def _unsure(pair: Pair, named: NamedFinding) -> bool:
-    """Whether little may be lost, or that by chance, and no experiment has measured it once more."""
-    here, cause = named.finding.layer, named.finding.cause.value
-    return is_slight(pair, named.keys) and not experiments_of(here, cause, pair.case.tried).telling
+    """Whether little may be lost, or that by chance, and no workload was as slow when it was measured once more."""
+    again = unexplained.measured_again(pair)
+    return is_slight(pair, named.keys) and not any(again.get(key) for key in named.keys)
 
 
 def _gone(pair: Pair, named: NamedFinding) -> bool:
@@ -145,17 +145,18 @@ def _gone(pair: Pair, named: NamedFinding) -> bool:
 
 
 def _not_again(pair: Pair, point: Point) -> bool:
-    here, below = pair.view.layer.name, pair.view.below.name
-    lasts: bool | None = True
-    for one in pair.case.tried:
-        asked = one.experiment
-        there, unchanged = asked.reference_layer or asked.layer, asked.condition is Condition.NONE
-        if unchanged and (asked.layer, there) == (here, below) and asked.workload.key == asked.reference == point.key:
-            lasts = holds(asked.prediction, measured(one, asked.prediction.metric))
-        elif there == here and asked.reference == point.key:
-            most = one.reference.iops.value if one.reference.iops.high is None else one.reference.iops.high
-            lasts = most < point.comparison.line * point.lower.iops.value
-    return not lasts
+    again = unexplained.measured_again(pair)
+    if point.key in again:
+        return not again[point.key]
+    as_reference = [
+        t.reference.iops
+        for t in pair.case.tried
+        if (t.experiment.reference_layer or t.experiment.layer) == pair.view.layer.name
+        and t.experiment.reference == point.key
+    ]
+    line = point.comparison.line * point.lower.iops.value
+    last = as_reference[-1] if as_reference else None
+    return last is not None and (last.value if last.high is None else last.high) >= line
 
 
 def measured_again(case: Case) -> frozenset[str]:

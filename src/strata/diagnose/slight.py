@@ -32,7 +32,8 @@ def as_it_varies(one: Comparison, *sides: CellSummary | None) -> Comparison:
     """The comparison with no narrower interval than the rates of its cells over their own time give: two rounds of a
     rate that goes up and down may agree by chance."""
     known = [s.steadiness for s in sides if s is not None and s.steadiness is not None]
-    wide = math.exp(2 * math.hypot(*(s.spread / math.sqrt(s.bins) for s in known)))
+    # The error of a mean of shares is 1 at most: n values that are not below 0 deviate by √n times their mean at most.
+    wide = math.exp(2 * math.hypot(*(min(1.0, s.spread / math.sqrt(max(1, s.bins))) for s in known)))
     if one.iops.low is None or one.iops.high is None:
         return one
     low, high = min(one.iops.low, one.iops.value / wide), max(one.iops.high, one.iops.value * wide)

@@ -158,6 +158,7 @@ def one_slow(ratio: float, wide: float, spread: float | None = None) -> Analysis
         (0.70, 1.05, None, None),
         (0.70, 1.05, 0.05, None),
         (0.70, 1.05, 0.35, "vary too much"),
+        (0.70, 1.05, 1e9, "vary too much"),
     ],
 )
 def test_a_small_loss_that_nobody_can_explain_blames_no_layer(
@@ -195,6 +196,19 @@ def test_a_loss_that_nobody_can_explain_is_measured_once_more(spread: float, giv
         assert finding.outcome is not None and finding.outcome.holds
     else:
         assert found.verdict.kind is VerdictKind.INCONCLUSIVE and "measured again" in found.verdict.explanation
+
+
+def test_another_experiment_between_the_two_layers_says_nothing_of_a_loss_without_a_cause() -> None:
+    """As a layer on another node is measured beside the one that is blamed: what it predicts is of another cause."""
+    stack, analysis = SCENES["healthy"].stack, one_slow(0.70, 1.05)
+    lower = analysis.summary("direct", SLOW_KEY)
+    assert lower is not None
+    asked = _once_more(stack, analysis)
+    gains = asked.prediction.model_copy(update={"cause": Cause.REDIRECTED.value, "low": 2.0, "high": 1000.0})
+    other = asked.model_copy(update={"key": "owner-node", "prediction": gains, "predictions": (gains,)})
+    changed = lower.model_copy(update={"layer": "path"})
+    assert diagnose(stack, analysis, (Tried.of(other, lower, changed),)).findings
+    assert not diagnose(stack, analysis, (Tried.of(asked, lower, changed),)).findings
 
 
 def _once_more(stack: Stack, analysis: Analysis) -> Experiment:

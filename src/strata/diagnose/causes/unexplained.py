@@ -30,10 +30,19 @@ from strata.diagnose.evidence import differential
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.own_limits import GroundLayer
+from strata.diagnose.trying import outcome
 from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.UNEXPLAINED
 PRECEDENCE = 99
+EXPERIMENT = "once-more"
+
+
+def measured_again(pair: Pair) -> dict[str, bool | None]:
+    """Of the pair's workloads that were measured once more beside the layer below, by key: whether each was as slow."""
+    names = pair.view.layer.name, pair.view.below.name
+    mine = (t for t in pair.case.outcomes(EXPERIMENT) if (t.experiment.layer, t.experiment.reference_layer) == names)
+    return {t.experiment.reference: outcome(t).holds for t in mine}
 
 
 def fingerprint(pair: Pair) -> tuple[str, str]:

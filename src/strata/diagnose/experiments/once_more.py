@@ -11,6 +11,7 @@ What it tells apart
 from __future__ import annotations
 
 from strata.diagnose.case import Case
+from strata.diagnose.causes import unexplained
 from strata.diagnose.expected import FALLS, asked, told
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.slight import surely_slow
@@ -24,11 +25,11 @@ MOST_ROWS = 2
 
 def propose(case: Case, standing: tuple[Opinion, ...]) -> Experiment | None:
     """Where nothing explains the loss of one workload, or two: the worst that was not measured again yet."""
-    again = {t.experiment.reference for t in case.outcomes("once-more")}
     for opinion in (o for o in standing if o.cause in ABOUT and len(o.cells) <= MOST_ROWS):
         for pair in (p for p in case.pairs if p.view.layer.name == opinion.layer):
+            again = unexplained.measured_again(pair)
             for point in pair.view.affected:
-                if point.key in opinion.cells - again and surely_slow(point.comparison):
+                if point.key in opinion.cells - again.keys() and surely_slow(point.comparison):
                     below = pair.view.below.name
                     return asked(
                         point.lower,
