@@ -23,6 +23,7 @@ from strata.host.netns import within
 from strata.model import histogram
 from strata.model.series import Series
 from strata.probes import ProbedNode, Sampler
+from strata.probes.links import links
 from strata.probes.target import ask, between
 
 PORT = 15099
@@ -67,6 +68,28 @@ def server(nodes: Nodes) -> Iterator[subprocess.Popen[bytes]]:
 
 def nodes_of(two: Nodes) -> list[ProbedNode]:
     return [ProbedNode("n1", two.first, ports=(PORT,)), ProbedNode("n2", two.second, ports=(PORT,))]
+
+
+@pytest.mark.root
+def test_a_port_without_a_carrier_is_no_free_card_until_something_passes_it() -> None:
+    need_root()
+    ip = need("ip")
+    with two_nodes() as two:
+        name = Path(two.first).name
+        run(ip, "-n", name, "link", "add", "wire2", "type", "veth", "peer", "name", "other2")
+        run(ip, "-n", name, "link", "set", "wire2", "up")
+        known = {link.name: (link.running, link.part, link.loopback) for link in links(two.first)}
+        assert known["wire2"] == (False, False, False) and known["wire"] == (True, False, False) and known["lo"][2]
+        sampler = Sampler([], 60, nodes=[ProbedNode("n1", two.first)]).start()
+        quiet = sampler.stop()
+        sampler = Sampler([], 60, nodes=[ProbedNode("n1", two.first)]).start()
+        run(ip, "-n", name, "link", "set", "other2", "up")
+        run(ip, "-n", name, "address", "add", "10.213.7.9/24", "dev", "wire2")
+        within(two.first, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("10.213.7.77", 9)))
+        moved = sampler.stop()
+    told = {s.labels["interface"] for s in quiet if s.metric == "net_bytes"}
+    assert "wire" in told and "wire2" not in told
+    assert "wire2" in {s.labels["interface"] for s in moved if s.metric == "net_bytes"}
 
 
 @pytest.mark.root

@@ -32,12 +32,18 @@ class Larger:
     split: float
 
 
+def requests(case: Case, station: Station) -> dict[str, int]:
+    """Bytes of the largest request that each device takes, where that is known: of this machine's devices the survey
+    tells, and of no others."""
+    if station.layer.target.remote or case.stack.scheduler is not None:
+        return {}
+    return {d.name: d.max_sectors_bytes for d in case.analysis.devices if d.max_sectors_bytes is not None}
+
+
 def larger(case: Case, station: Station) -> Larger | None:
     """None where the device takes requests of the usual size, where larger ones than it takes were measured, or where
     it is not known what a request and what a byte costs."""
-    if station.layer.target.remote or case.stack.scheduler is not None:
-        return None  # of this machine's devices the survey tells, and no others
-    most = {d.name: d.max_sectors_bytes for d in case.analysis.devices if d.max_sectors_bytes is not None}
+    most = requests(case, station)
     reads = [c for c in station.cells if _plain(c) and len(c.carriers) < 2]
     cell = max(reads, key=lambda c: (c.workload.bs, c.workload.outstanding), default=None)
     device = cell.devices[-1] if cell is not None and cell.devices else None

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from strata.diagnose.case import Station
+from strata.diagnose.case import Case, Station
 from strata.model.analysis import CellSummary
 
-WHOLE, EVEN = 0.9, 1.25
-"""Bytes at each member for each byte written, where all of them have a copy; the most over the least."""
+WHOLE, EVEN, HARDLY = 0.9, 1.25, 0.1
+"""Bytes at each member for each byte written, where it has a copy; the most over the least of those; less is none."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,16 @@ def used(cells: tuple[Shares, ...]) -> float:
     return float(np.median([c.used for c in cells]))
 
 
-def written_evenly(station: Station) -> bool:
-    """Whether all members are written to alike, as copies are: then each has all of the data, whoever is read."""
-    for cell in station.cells:
-        disks = [cell.resources.disk(name) for name in cell.carriers]
+def copied(case: Case, names: tuple[str, ...]) -> bool:
+    """Whether two of these devices or more, all that are written to, are written to alike, as copies are: then each of
+    them has all of the data, whoever is read, and the others are to have none of it. By the writes of any layer: a raw
+    device is only read."""
+    for cell in (c for station in case.stations for c in station.cells if c.carriers == names):
+        disks = [cell.resources.disk(name) for name in names]
         written = [d.write_bytes_per_byte or 0.0 for d in disks if d is not None]
         if cell.workload.rw.reads or len(written) < max(2, len(disks)):
             continue
-        if min(written) >= WHOLE and max(written) <= EVEN * min(written):
+        there = [b for b in written if b >= HARDLY]
+        if len(there) > 1 and min(there) >= WHOLE and max(there) <= EVEN * min(there):
             return True
     return False

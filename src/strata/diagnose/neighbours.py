@@ -65,7 +65,8 @@ def _foreign(cell: CellSummary) -> Foreign | None:
     """Of unbuffered reads alone: what a file system writes beside a write is its own."""
     if not cell.workload.direct or cell.workload.rw.writes or not cell.workload.saturates or not cell.devices:
         return None
-    carriers = cell.carriers or cell.devices[:1]
+    # Of a partition its whole disk: what others move on the other partitions is in its way, too.
+    carriers = tuple(dict.fromkeys(_disk_of(cell, name) for name in cell.carriers or cell.devices[:1]))
     disks = [d for name in carriers if (d := cell.resources.disk(name)) is not None and d.in_flight is not None]
     if len(disks) != len(carriers) or not disks:
         return None
@@ -84,3 +85,15 @@ def _foreign(cell: CellSummary) -> Foreign | None:
         in_flight=sum(d.in_flight or 0.0 for d in disks),
         wait_ns=max(ours, default=None),
     )
+
+
+def _disk_of(cell: CellSummary, name: str) -> str:
+    """The disk that it is a partition of, where that was counted, else itself."""
+    whole = (d for d in cell.devices if _partition(name, d) and cell.resources.disk(d) is not None)
+    return next(whole, name)
+
+
+def _partition(name: str, disk: str) -> bool:
+    """``sda3`` of ``sda``, ``nvme0n1p2`` of ``nvme0n1``."""
+    between = "p" if disk[-1:].isdigit() else ""
+    return name.startswith(disk + between) and name[len(disk + between) :].isdigit()

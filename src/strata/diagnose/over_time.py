@@ -26,6 +26,10 @@ HELD, EXACTLY = 0.01, 1.1
 """Share of all requests' time that those take which meet a stall; the middle half of their times lies within this
 factor."""
 
+STOPPED = 0.3
+"""Of the CPU time that a machine wants, taken by its host: so much is a quota or a credit that is used up, which stops
+the guest. A loaded host takes a tenth, evenly."""
+
 LEAST_REQUESTS = 4
 """Of a quick request's time, that a slow phase lasts: a few servers of one speed complete in volleys, which bins take
 for two rates (seen at 35 ms, four at once: 82 ms slow of every 117)."""
@@ -198,7 +202,8 @@ def _the_same(lower: LayerEpisodes, upper: LayerEpisodes) -> LayerEpisodes | Non
 
 
 def own_fault(course: LayerEpisodes) -> bool:
-    """Whether the generator itself waited for a CPU for half of the time that was lost, in the median cell.
+    """Whether the generator itself waited for a CPU for half of the time that was lost, in the median cell, or the
+    machine for one of its host's.
 
     Not where the device's own counter has them, one as long as the other: a device completes what it was given, whoever
     waits for a CPU, and one that a starved process serves stands still for any time.
@@ -211,7 +216,17 @@ def own_fault(course: LayerEpisodes) -> bool:
         fewest = min(c.workload.outstanding for c, _ in course.told)
         course = replace(course, told=tuple(one for one in course.told if one[0].workload.outstanding == fewest))
     waits = [w for c, _ in course.told if (w := c.readings.total(cpu.OWN_RUN_DELAY)) is not None]
-    return bool(waits) and float(np.median(waits)) >= 0.5 * course.lost
+    stolen = [s for c, _ in course.told if (s := _stolen(c)) is not None]
+    held = bool(waits) and float(np.median(waits)) >= 0.5 * course.lost
+    return held or (bool(stolen) and float(np.median(stolen)) >= max(STOPPED, 0.5 * course.lost))
+
+
+def _stolen(cell: CellSummary) -> float | None:
+    """Of the CPU time that the machine wanted, what its host gave to others. An idle CPU wants none, so that the share
+    of all of them would hide a guest that stands still."""
+    if cell.cpu_steal is None or not cell.cpu_busy:
+        return None
+    return cell.cpu_steal / max(cell.cpu_steal, cell.cpu_busy)
 
 
 def between(case: Case, layer: str) -> float:

@@ -7,21 +7,18 @@ network namespace of its own without a way out, such as a lab's; everything else
 from __future__ import annotations
 
 import re
-import struct
-from contextlib import closing
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from strata.errors import SafetyRefusal, UsageError
 from strata.host.proc import read_text
 from strata.model.endpoint import is_loopback
-from strata.probes import netlink
+from strata.probes.links import Link, links
 
 PORT = 8786
 _INWARD = frozenset({"veth", "bridge", "dummy", "ifb"})
 """Kinds of interfaces that lead to another namespace of this machine, or nowhere."""
-_GET_LINK, _LINK, _LOOPBACK, _LINK_INFO, _KIND = 18, struct.Struct("=BxHiII"), 0x8, 18, 1
-"""RTM_GETLINK, struct ifinfomsg, IFF_LOOPBACK, IFLA_LINKINFO, and IFLA_INFO_KIND in that (linux/if_link.h)."""
 _ADDRESS = re.compile(r"(tls|tcp)://(\[[0-9A-Fa-f:.%\w]+\]|[A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?/?\Z")
 
 
@@ -68,23 +65,16 @@ def isolated() -> bool:
     return _inward(_links()) and not _ways_out(Path("/proc/thread-self/net"))
 
 
-def _inward(links: list[tuple[bool, str]] | None) -> bool:
-    return links is not None and all(loopback or kind in _INWARD for loopback, kind in links)
+def _inward(known: Iterable[Link] | None) -> bool:
+    return known is not None and all(link.loopback or link.kind in _INWARD for link in known)
 
 
-def _links() -> list[tuple[bool, str]] | None:
-    """Of each interface whether it is the loopback, and its kind; None where the kernel does not say."""
+def _links() -> tuple[Link, ...] | None:
+    """None where the kernel does not say."""
     try:
-        with closing(netlink.Netlink(netlink.ROUTE)) as asked:
-            answers = asked.ask(_GET_LINK, bytes(_LINK.size), dump=True)
+        return links()
     except OSError:
         return None
-    found = []
-    for answer in answers:
-        flags = _LINK.unpack_from(answer)[3]
-        info = dict(netlink.attributes(dict(netlink.attributes(answer[_LINK.size :])).get(_LINK_INFO, b"")))
-        found.append((bool(flags & _LOOPBACK), info.get(_KIND, b"").rstrip(b"\0").decode("ascii", "replace")))
-    return found
 
 
 def _ways_out(net: Path) -> bool:

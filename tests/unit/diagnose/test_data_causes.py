@@ -76,6 +76,18 @@ def test_large_requests_that_are_cut_are_named_where_each_piece_costs(pieces: fl
     assert "max_sectors_kb" in found.verdict.next_step
 
 
+@pytest.mark.parametrize(("most", "named"), [(16 << 10, True), (1280 << 10, False), (None, True)])
+def test_pieces_of_a_file_that_lies_apart_are_not_cut_by_a_queue_that_takes_the_whole(
+    most: int | None, named: bool
+) -> None:
+    """Copy-on-write leaves 8 KiB at a time; nothing is won by a setting of the queue."""
+    analysis = reaching(healthy(), lambda c: (1.0, 8.0 if c.workload.bs > 8192 else 1.0))
+    device = Device(name="loop0", path="/dev/loop0", devno="7:0", kind="loop", max_sectors_bytes=most)
+    cells = tuple(slowed(c, 6.0) if c.workload.bs > 8192 else c for c in analysis.cells)
+    found = diagnose(STACK, analysis.model_copy(update={"cells": cells, "devices": (device,)}))
+    assert (Cause.SPLITS in causes(found)) is named
+
+
 def test_pieces_that_cost_no_more_than_the_whole_are_no_finding() -> None:
     """Twice the requests and as many bytes a second as ever: bytes are the limit there."""
     analysis = reaching(healthy(), lambda c: (1.0, 1.0 if c.workload.bs <= 8192 else 1.5))

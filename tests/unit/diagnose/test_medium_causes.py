@@ -231,6 +231,92 @@ def test_stalls_are_the_generators_where_it_waited_for_a_processor_and_the_devic
     assert (Cause.STALLS in {f.cause for f in found.findings}) is named
 
 
+@pytest.mark.parametrize(
+    ("waits", "busy", "steal", "named"),
+    [(0.02, 0.6, 0.02, True), (0.02, 0.6, 0.1, True), (0.02, 0.6, 0.4, False), (None, 0.2, 0.12, False)],
+)
+def test_a_guest_that_its_host_stops_has_no_disk_that_stalls(
+    waits: float | None, busy: float, steal: float, named: bool
+) -> None:
+    """A burst credit that is used up, or a quota of the virtual CPU: the counters stand still as well."""
+    analysis = analysed({"stall": (0.5, 0.06)})
+    told = {} if waits is None else {"process_run_delay_seconds": waits}
+    cells = tuple(
+        c.model_copy(update={"counters": c.counters | told, "cpu_steal": steal, "cpu_busy": busy, "devices": ("sim0",)})
+        for c in analysis.cells
+    )
+    found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
+    assert (Cause.STALLS in {f.cause for f in found.findings}) is named
+
+
+@pytest.mark.parametrize(
+    ("stalled", "others", "named"), [(0.02, 0.001, False), (0.02, None, False), (0.02, 0.02, True), (0.001, 0.0, True)]
+)
+def test_a_network_device_that_waits_for_lost_packets_does_not_stall(
+    stalled: float, others: float | None, named: bool
+) -> None:
+    """An iSCSI disk of the kernel: its connections are this machine's. What is lost beside all workloads is not its."""
+    analysis = analysed({"stall": (0.5, 0.06)})
+
+    def sending(cell: CellSummary) -> CellSummary:
+        quiet = cell.workload.rw is Rw.RANDREAD and cell.workload.outstanding == 8
+        again = others if quiet else stalled
+        if quiet:
+            assert cell.steadiness is not None
+            cell = cell.model_copy(update={"steadiness": cell.steadiness.model_copy(update={"stalls": None})})
+        told = {} if again is None else {"tcp_segments{direction=out}": 5e3, "tcp_retransmitted_segments": 5e3 * again}
+        return cell.model_copy(update={"counters": cell.counters | told})
+
+    cells = tuple(map(sending, analysis.cells))
+    found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
+    assert (Cause.STALLS in {f.cause for f in found.findings}) is named
+
+
+@pytest.mark.parametrize(("servers", "alone", "named"), [(1, 0.05, True), (16, 0.4, False), (16, 1.1, False)])
+def test_a_burst_above_a_limit_is_not_surely_a_cache(servers: int, alone: float, named: bool) -> None:
+    """A volume with credit gives ten times its IOPS, and hardly takes less for one request than ever."""
+    stack = local_stack(Expect(iops=300, latency="1ms", bandwidth="128MB/s"))
+    verdict = diagnose(stack, simulate(stack, faulty(servers=servers, service=alone * 1e-3))).verdict
+    assert verdict.cause is Cause.CACHE_FLATTERS
+    assert (verdict.kind is VerdictKind.LAYER) is named and (named or verdict.confidence < 0.5)
+
+
+@pytest.mark.parametrize(("disk", "part"), [("sim0", "sim0p3"), ("sda", "sda3")])
+def test_who_uses_another_partition_of_the_disk_is_a_neighbour(disk: str, part: str) -> None:
+    """The partition carries what was asked for, and nothing else."""
+    analysis = analysed({"strangers": 64})
+
+    def over(cell: CellSummary) -> CellSummary:
+        told = {k.replace("device=sim0", f"device={disk}"): v for k, v in cell.counters.items()}
+        own = {"reads": cell.iops.value, "writes": 0.0, "read_bytes": cell.bytes_per_second.value, "write_bytes": 0.0}
+        told |= {f"blockdev_{k}{{device={part}}}": v for k, v in own.items()}
+        told[f"blockdev_weighted_seconds{{device={part}}}"] = float(cell.workload.outstanding)
+        return cell.model_copy(update={"counters": told, "devices": (part, disk), "carriers": (part,)})
+
+    cells = tuple(map(over, analysis.cells))
+    verdict = diagnose(PROMISED, analysis.model_copy(update={"cells": cells})).verdict
+    assert verdict.cause is Cause.NOISY_DEVICE and disk in verdict.explanation
+
+
+@pytest.mark.parametrize(
+    ("fault", "sure"),
+    [
+        ({"members": 4, "lame": 6.0}, True),
+        ({"cache": 0.5, "service": 9e-3, "way": 4e-4}, False),
+        ({"cache": 0.6, "service": 9e-3, "way": 4e-4}, False),
+    ],
+)
+def test_a_disk_behind_the_cache_of_a_far_server_is_not_surely_a_slow_member(
+    fault: dict[str, object], sure: bool
+) -> None:
+    """Of two groups 22 times apart, where nobody sees members and nothing is promised."""
+    analysis = analysed({"servers": 1, **fault}, promised=False)
+    told = {"process_run_delay_seconds": 0.01}
+    cells = tuple(c.model_copy(update={"counters": c.counters | told}) for c in analysis.cells)
+    verdict = diagnose(SILENT, analysis.model_copy(update={"cells": cells})).verdict
+    assert verdict.cause is Cause.SLOW_MEMBER and (verdict.confidence >= 0.8) is sure
+
+
 def test_a_generator_that_is_held_up_is_no_slow_member() -> None:
     """Its own pauses make a slow group of requests."""
     analysis = analysed({"servers": 1, "members": 4, "lame": 15.0})

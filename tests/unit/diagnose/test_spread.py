@@ -52,6 +52,25 @@ def test_data_on_fewer_members_than_there_are_is_told_by_what_they_read(shares: 
 
 
 @pytest.mark.parametrize(
+    ("written", "named"), [((1.0, 1.0, 0.0), False), ((1.1, 1.0, 0.02), False), ((1.0, 0.0, 0.0), True)]
+)
+def test_two_copies_on_more_members_are_where_they_are_to_be(written: tuple[float, ...], named: bool) -> None:
+    """btrfs keeps both copies of a file in one chunk, and one thread reads one of them."""
+    analysis = spread(mediums.simulate(SILENT, faulty(servers=1)), (1.0, 0.0, 0.0))
+
+    def kept(cell: CellSummary) -> CellSummary:
+        if not cell.workload.rw.writes:
+            return cell
+        each = {f"blockdev_write_bytes{{device={n}}}": w for n, w in zip(MEMBERS, written, strict=True)}
+        told = {k: w * cell.bytes_per_second.value for k, w in each.items()}
+        return cell.model_copy(update={"counters": cell.counters | told})
+
+    cells = tuple(map(kept, analysis.cells))
+    verdict = diagnose(SILENT, analysis.model_copy(update={"cells": cells})).verdict
+    assert (verdict.cause is Cause.FEW_NODES) is named, verdict.headline
+
+
+@pytest.mark.parametrize(
     ("shares", "stated", "named"),
     [
         ((0.5, 0.5), 3, True),

@@ -17,7 +17,8 @@ What rules it out
 What to do next
     Measure a file several times as large as the cache (``--size``), or read it back cold.
 How sure
-    By how far the figures are above the specification; less where only the two groups show it.
+    By how far the figures are above the specification; less where only the two groups show it, or where one request at
+    a time gains much less than many (a burst above a limit, or a specification that is too low, looks like that).
 Example
     8 KiB reads take 0.06 ms where 3.2 ms are specified, and 64 MiB were measured.
 Source
@@ -52,6 +53,8 @@ SIDES = ("figures",)
 REACHED = 0.5
 """Bytes that the device read for each byte requested: below it most reads were answered in front of it."""
 FASTER, MOST_OF, MOST_HITS = 1.5, 0.5, 0.6
+LEAST_ALONE = 0.5
+"""Of what many at once gain, on logs, is gained by one: a cache makes each request quick, and a burst allows more."""
 NEXT_STEP = "Measure a file several times as large as the cache (--size), or read it back cold; then judge the medium."
 
 
@@ -121,7 +124,8 @@ def _unread(station: Station, few: list[tuple[CellSummary, float]], of: int) -> 
 def _beyond(station: Station, above: list[ReferenceComparison], of: int, two: Groups | None) -> Opinion:
     layer, most = station.layer.name, max(above, key=lambda h: h.ratio_log)
     times = units.significant(math.exp(most.ratio_log), 2)
-    alone = [_quick(layer, h) for h in above if h.depth == 1]
+    deep = float(np.median([h.ratio_log for h in above if h.depth > 1] or [0.0]))
+    alone = [_quick(layer, h) for h in above if h.depth == 1 and h.ratio_log >= LEAST_ALONE * deep]
     hits = f" The cache answers about {units.percent(1 - two.share, 2)} of the reads." if two else ""
     return Opinion(
         weight=Weight.SHOWN,

@@ -12,7 +12,8 @@ Evidence it needs
     for 90 % of the time or more in random reads.
 What rules it out
     Equal shares; one device only; a member that was removed from the set (then it is not one of the devices); writes
-    of which each member gets all (they are copies: each member has the data, whichever is read).
+    of which two members or more get all, and the others nothing (they are copies: each of these has the data, whichever
+    is read).
 What to do next
     Rebalance the data (``btrfs balance``, a rebalance of the volume), and find out why new data goes to so few.
 How sure
@@ -51,7 +52,7 @@ def judge(case: Case) -> Iterator[Opinion]:
                 return
         cells = members.shares(station)
         if cells:
-            if not members.written_evenly(station) and members.used(cells) <= MOST_USED * len(cells[0].names):
+            if not members.copied(case, cells[0].names) and members.used(cells) <= MOST_USED * len(cells[0].names):
                 yield _opinion(station, cells)
             return
 

@@ -40,7 +40,7 @@ from strata.diagnose.causes import generator
 from strata.diagnose.evidence import differential, operational
 from strata.diagnose.groups import Groups, deep_reads, member
 from strata.diagnose.opinion import Opinion, Weight
-from strata.diagnose.reference import grounds
+from strata.diagnose.reference import grounds, healthy
 from strata.model.analysis import CellSummary
 from strata.model.finding import Cause, Evidence, FindingRow
 
@@ -50,6 +50,9 @@ SIDES = ("far",)
 BUSY = (0.5, 1.8)
 """Of the slow member, when it holds the others up: always busy, as far as few requests tell."""
 MOST_OFF = 0.25
+MOST_UNSEEN = 16.0
+"""Times slower than members that nobody sees and of which nothing is promised: beyond it a cache of a remote server, in
+front of its disk, looks alike."""
 
 
 def judge(case: Case) -> Iterator[Opinion]:
@@ -69,13 +72,16 @@ def _opinion(station: Station, found: Groups, held: tuple[CellSummary, ...]) -> 
     beyond = most > BUSY[1]
     members = max(2, round(1 / found.share))
     sure = BUSY[0] <= busy and not beyond and abs(found.share * members - 1) <= MOST_OFF
+    promised = healthy(station.layer.expect)
+    known = promised is not None and promised.latency is not None
+    shown = known or len(found.cell.carriers) > 1 or found.ratio <= MOST_UNSEEN
     slow, quick = units.duration(found.slow * 1e9), units.duration(found.quick * 1e9)
     could = members / found.quick
     share = units.percent(found.share, 2)
     return Opinion(
         holds=False if beyond else True if sure else None,
         because="" if sure else f"the slow ones would be in flight {most if beyond else busy:.1f} at a time",
-        weight=Weight.SHOWN,
+        weight=Weight.SHOWN if shown else Weight.SUGGESTED,
         title=f"one of about {members} members of {layer} is {units.significant(found.ratio, 2)} times slower",
         explanation=f"{share} of the requests take {slow}, the others {quick}. With many outstanding, most take no "
         "longer than one alone, and the rest wait for the slow member.",

@@ -11,7 +11,8 @@ Evidence it needs
     largest request that the survey found there, and an experiment with a larger read.
 What rules it out
     One request for each I/O; a device that takes as long for the pieces as for the whole, because bytes are its limit;
-    small writes with as many requests beside their data, which are those of a journal.
+    small writes with as many requests beside their data, which are those of a journal; devices that the survey found to
+    take the whole I/O as one request (then the pieces lie apart, as those of a fragmented file do).
 What to do next
     Raise the queue's maximum request size (``max_sectors_kb``, at most ``max_hw_sectors_kb``), or use blocks of that
     size; then check the stripe and the alignment of large requests to it.
@@ -27,10 +28,11 @@ Source
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from strata import units
+from strata.diagnose import largest
 from strata.diagnose.case import Case, Station
 from strata.diagnose.evidence import differential, operational
 from strata.diagnose.largest import USUAL, Larger, larger
@@ -66,7 +68,8 @@ class SplitCell:
 def judge(case: Case) -> Iterator[Opinion]:
     """At the lowest layer where it is seen."""
     for station in case.stations:
-        cuts = [cut for cell in station.cells if (cut := _cut(station, cell)) is not None]
+        most = largest.requests(case, station)
+        cuts = [c for cell in station.cells if (c := _cut(station, cell)) is not None and not _taken_whole(cell, most)]
         costly = [cut for cut in cuts if cut.loss >= LEAST_LOSS]
         if costly:
             yield _opinion(station, costly)
@@ -173,6 +176,14 @@ def _cut(station: Station, cell: CellSummary) -> SplitCell | None:
     per_byte = max(0.0, (of_piece - of_small) / longer) if longer > 0.5 * least else 0.0
     whole = n / (min(of_small, of_piece) + per_byte * (size - least))
     return SplitCell(cell, flow.name, pieces, max(whole, cell.iops.value))
+
+
+def _taken_whole(cell: CellSummary, most: Mapping[str, int]) -> bool:
+    """Whether no device of the path limits its requests to less: then the pieces lie apart, as those of a fragmented
+    file do."""
+    known = [m for name in cell.devices if (m := most.get(name)) is not None]
+    lowest = cell.devices[-1] in most if cell.devices else False
+    return lowest and min(known) >= cell.workload.bs_moments[0]
 
 
 def _beside(station: Station, cell: CellSummary) -> float:

@@ -14,7 +14,8 @@ Evidence it needs
 What rules it out
     A load generator that itself waited for a CPU for as long; stalls in deep queues only (then the queue delays
     the others); requests that complete during them (then they are slow phases); the same stalls at a layer below;
-    segments that are retransmitted in those cells (then the layer waits for packets that the wire loses).
+    segments that are retransmitted in those cells (then the layer waits for packets that the wire loses, also where
+    the kernel has the connections: a network device, a mounted share).
 What to do next
     Check the drive's error log and its retries, firmware that pauses, path failovers and snapshots.
 How sure
@@ -39,6 +40,7 @@ from strata.diagnose.case import Case
 from strata.diagnose.evidence import differential, operational
 from strata.diagnose.opinion import Opinion, Weight
 from strata.diagnose.over_time import LayerEpisodes
+from strata.model.analysis import CellSummary
 from strata.model.finding import Cause, Evidence
 
 CAUSE = Cause.STALLS
@@ -57,9 +59,10 @@ def judge(case: Case) -> Iterator[Opinion]:
         if course.share < LEAST_LOST:
             continue
         remote = course.station.layer.target.remote
-        again = [r.share for c, _ in course.told if remote and (r := c.resources.resent) is not None]
+        again = _sent_again([c for c, _ in course.told])
         usual = float(np.median(again or [0.0]))
-        if usual >= LOST_ON_THE_WIRE or (remote and _sent_again_for_each(course)):
+        lost = usual >= LOST_ON_THE_WIRE and (remote or _sent_again_only_there(course, usual))
+        if lost or (remote and _sent_again_for_each(course)):
             why = f"it waits for packets that the wire loses: {units.percent(usual, 2)} are retransmitted"
             yield Opinion(False, why, layer=course.station.layer.name)
         elif remote and (unseen := tuple(_unseen(course, again))):
@@ -68,6 +71,18 @@ def judge(case: Case) -> Iterator[Opinion]:
             yield Opinion(None, why, layer=course.station.layer.name, missing=missing)
         else:
             yield _opinion(course)
+
+
+def _sent_again(cells: Sequence[CellSummary]) -> list[float]:
+    """Shares of the segments, where they were counted."""
+    return [r.share for c in cells if (r := c.resources.resent) is not None]
+
+
+def _sent_again_only_there(course: LayerEpisodes, usual: float) -> bool:
+    """Whether workloads without stalls lose clearly less. A local disk stalls beside whatever this machine sends."""
+    stalled = {c.workload.key for c, _ in course.told}
+    others = _sent_again([c for c in course.looked if c.workload.key not in stalled])
+    return not others or float(np.median(others)) < usual / 2
 
 
 def _sent_again_for_each(course: LayerEpisodes) -> bool:

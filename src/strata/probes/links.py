@@ -1,0 +1,46 @@
+"""The network interfaces of a namespace as the kernel describes them: RTM_GETLINK (linux/if_link.h)."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import closing
+from dataclasses import dataclass
+
+from strata.probes.netlink import ROUTE, Netlink, attributes
+
+_GETLINK, _IFINFOMSG = 18, struct.Struct("=BxHiII")
+_LOOPBACK, _RUNNING = 0x8, 0x40
+_NAME, _MASTER, _LINKINFO, _KIND = 3, 10, 18, 1
+
+
+@dataclass(frozen=True)
+class Link:
+    """One interface. ``kind``: ``veth``, ``bond`` …, empty for a card; ``running``: it is up and has a carrier;
+    ``part``: of another interface, such as a bond or a bridge."""
+
+    name: str
+    kind: str
+    loopback: bool
+    running: bool
+    part: bool
+
+
+def links(netns: str | None = None) -> tuple[Link, ...]:
+    """Those of the network namespace (a path; None: of this thread). Raises `OSError` where the kernel does not say."""
+    with closing(Netlink(ROUTE, netns)) as asked:
+        answers = asked.ask(_GETLINK, bytes(_IFINFOMSG.size), dump=True)
+    return tuple(parse(answer) for answer in answers if len(answer) >= _IFINFOMSG.size)
+
+
+def parse(answer: bytes) -> Link:
+    """One body of the kernel's answers."""
+    flags = _IFINFOMSG.unpack_from(answer)[3]
+    told = dict(attributes(answer, _IFINFOMSG.size))
+    kind = dict(attributes(told.get(_LINKINFO, b""))).get(_KIND, b"")
+    return Link(
+        name=told.get(_NAME, b"").rstrip(b"\0").decode(errors="backslashreplace"),
+        kind=kind.rstrip(b"\0").decode("ascii", "replace"),
+        loopback=bool(flags & _LOOPBACK),
+        running=bool(flags & _RUNNING),
+        part=_MASTER in told,
+    )
