@@ -27,8 +27,8 @@ HELD, EXACTLY = 0.01, 1.1
 factor."""
 
 STOPPED = 0.3
-"""Of the CPU time that a machine wants, taken by its host: so much is a quota or a credit that is used up, which stops
-the guest. A loaded host takes a tenth, evenly."""
+"""CPUs, taken by the machine's host: a quota or a credit that is used up stops the guest for so much of the time. A
+loaded host takes 0.2 of two, evenly."""
 
 LEAST_REQUESTS = 4
 """Of a quick request's time, that a slow phase lasts: a few servers of one speed complete in volleys, which bins take
@@ -222,11 +222,10 @@ def own_fault(course: LayerEpisodes) -> bool:
 
 
 def _stolen(cell: CellSummary) -> float | None:
-    """Of the CPU time that the machine wanted, what its host gave to others. An idle CPU wants none, so that the share
-    of all of them would hide a guest that stands still."""
-    if cell.cpu_steal is None or not cell.cpu_busy:
-        return None
-    return cell.cpu_steal / max(cell.cpu_steal, cell.cpu_busy)
+    """CPUs that the host gave to others while the machine wanted them. An idle one wants none: of a guest that is
+    stopped, one at least is waited for all the time."""
+    own = next((p for p in cell.resources.processors if p.node is None), None)
+    return None if own is None or cell.cpu_steal is None else cell.cpu_steal * own.count
 
 
 def between(case: Case, layer: str) -> float:

@@ -232,17 +232,14 @@ def test_stalls_are_the_generators_where_it_waited_for_a_processor_and_the_devic
 
 
 @pytest.mark.parametrize(
-    ("waits", "busy", "steal", "named"),
-    [(0.02, 0.6, 0.02, True), (0.02, 0.6, 0.1, True), (0.02, 0.6, 0.4, False), (None, 0.2, 0.12, False)],
+    ("waits", "steal", "named"), [(0.02, 0.02, True), (0.02, 0.1, True), (0.02, 0.4, False), (None, 0.2, False)]
 )
-def test_a_guest_that_its_host_stops_has_no_disk_that_stalls(
-    waits: float | None, busy: float, steal: float, named: bool
-) -> None:
+def test_a_guest_that_its_host_stops_has_no_disk_that_stalls(waits: float | None, steal: float, named: bool) -> None:
     """A burst credit that is used up, or a quota of the virtual CPU: the counters stand still as well."""
     analysis = analysed({"stall": (0.5, 0.06)})
     told = {} if waits is None else {"process_run_delay_seconds": waits}
     cells = tuple(
-        c.model_copy(update={"counters": c.counters | told, "cpu_steal": steal, "cpu_busy": busy, "devices": ("sim0",)})
+        c.model_copy(update={"counters": c.counters | told, "cpu_steal": steal, "devices": ("sim0",)})
         for c in analysis.cells
     )
     found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
