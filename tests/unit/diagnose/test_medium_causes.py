@@ -410,6 +410,22 @@ def test_a_slow_flush_is_told_by_the_same_writes_without_it() -> None:
     assert fell.cause is not Cause.SLOW_FLUSH
 
 
+@pytest.mark.parametrize("drain", [1.5e6, 6e6])
+def test_a_drain_is_told_by_larger_writes_that_move_the_same_bytes(drain: float) -> None:
+    """A flush of one time would let as many of them pass."""
+    fault = faulty(write_cache=2 << 20, drain=drain)
+    analysis = analysed({"write_cache": 2 << 20, "drain": drain})
+    before = diagnose(PROMISED, analysis)
+    assert before.verdict.cause is Cause.WRITE_CACHE_FULL and before.verdict.confidence < 0.8
+    experiment = propose(PROMISED, analysis)
+    assert experiment is not None and experiment.key == "other-write"
+    assert experiment.workload.bs > 8192 and experiment.layer == "file system"
+    kept = diagnose(PROMISED, analysis, (carried_out(experiment, fault),)).verdict
+    assert kept.cause is Cause.WRITE_CACHE_FULL and kept.confidence > 0.8
+    fell = diagnose(PROMISED, analysis, (carried_out(experiment, faulty(flush=20e-3)),)).verdict
+    assert fell.cause is not Cause.WRITE_CACHE_FULL or fell.confidence < 0.4
+
+
 def test_a_drain_and_a_flush_of_one_time_are_told_apart_by_the_size_of_the_writes() -> None:
     drains, flushes = (said(f) for f in ({"write_cache": 2 << 20, "drain": 6e6}, {"flush": 2e-3}))
     assert Cause.SLOW_FLUSH not in {f.cause for f in drains.findings}

@@ -18,7 +18,8 @@ What to do next
     Pace the writes at the drain rate, or size the cache for the burst; for a figure of the medium, write until the
     rate is steady (``--precondition``).
 How sure
-    By the depth of the cliff, or by how alike the bytes per second are; from the drain alone it is only suggested.
+    By the depth of the cliff, or by how alike the bytes per second are; from the drain alone it is only suggested,
+    until larger writes have moved the same bytes per second.
 Example
     2 MiB are accepted at once, then 6 MB/s: 730 writes of 8 KiB per second, 46 of 128 KiB, where reads carry 179 MB/s.
 Source
@@ -117,6 +118,15 @@ def _drain(station: Station) -> tuple[float, tuple[Flushed, ...], CellSummary] |
     return rate, cells, more
 
 
+def drain_rate(case: Case, opinion: Opinion) -> float | None:
+    """Bytes per second at which the layer that is blamed drains; None where a fall within a measurement showed it."""
+    for station in case.stations:
+        drain = _drain(station)
+        if drain is not None and flushing.lowest(case, station, drain[1][0].device) == opinion.layer:
+            return drain[0] if opinion.weight is Weight.SUGGESTED else None
+    return None
+
+
 def _draining(case: Case, station: Station, rate: float, cells: tuple[Flushed, ...], read: CellSummary) -> Opinion:
     layer = flushing.lowest(case, station, cells[0].device)
     one, *more = (units.size(round(s)) for s in sorted({f.size for f in cells}))
@@ -128,7 +138,7 @@ def _draining(case: Case, station: Station, rate: float, cells: tuple[Flushed, .
         "the flush: a cache in front of the medium drains at that rate.",
         next_step=NEXT_STEP,
         cells=frozenset(f.cell.workload.key for f in slow),
-        strength=0.8,
+        strength=0.9,
         lead=4.0,
         evidence=(
             differential(
