@@ -123,6 +123,16 @@ def filled(points: Sequence[Point], wire: Interface) -> tuple[tuple[Point, ...],
     return tuple(p for p in points if p in queued or rate(p.upper, wire) >= AS_FULL * top), top
 
 
+def with_room(view: View, part: float) -> tuple[Point, ...]:
+    """The points in which neither the layer moves so large a part of its most, nor its card: what is sent again fills a
+    wire, too."""
+    met = card_of(view.affected)
+    most = max((p.x * p.bs for p in view.points), default=0.0)
+    passed = {p.key: rate(p.upper, met.wire) for p in view.points} if met is not None else {}
+    full = part * max(passed.values(), default=0.0)
+    return tuple(p for p in view.points if p.x * p.bs < part * most and passed.get(p.key, 0.0) <= full)
+
+
 def _kind(wire: Interface) -> str:
     """``eth`` of ``eth0``, ``enp`` of ``enp3s0``: bridges and tunnels are no second card."""
     return re.sub(r"\d.*", "", wire.interface)

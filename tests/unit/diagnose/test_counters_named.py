@@ -93,6 +93,22 @@ def test_segments_that_a_full_wire_drops_do_not_make_it_lossy() -> None:
     assert seen("slow-wire", only_where_it_is_full, segments(0)).verdict.cause is Cause.WIRE_BANDWIDTH
 
 
+@pytest.mark.parametrize(("carried", "certain"), [(1.0, True), (0.7, True), (0.2, False)])
+def test_what_is_sent_again_fills_a_wire_too(carried: float, certain: bool) -> None:
+    """A workload in which the layer moves little, and its card as much as ever."""
+
+    def above(cell: CellSummary) -> dict[str, float]:
+        rate = cell.bytes_per_second.value
+        few = rate < 10 * MIB
+        queue = "qdisc_backlog_bytes{discipline=tbf,handle=1,interface=eth0,node=n1}"
+        wire = {"net_bytes{direction=tx,interface=eth0,node=n1}": 20 * MIB * carried if few else rate}
+        return segments(400 if few else 0)(cell) | wire | {queue: 0.0 if few else 90_000.0}
+
+    found = seen("slow-wire", above, segments(0))
+    assert (found.verdict.kind is VerdictKind.LAYER and found.verdict.cause is Cause.WIRE_BANDWIDTH) is certain
+    assert Cause.WIRE_LOSS not in {f.cause for f in found.findings}
+
+
 @pytest.mark.parametrize(
     ("had", "waiting", "certain"),
     [(25.0, 0.0, False), (10.0, 0.0, True), (25.0, 90_000.0, True), (None, 0.0, True)],

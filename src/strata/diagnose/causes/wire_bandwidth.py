@@ -125,7 +125,8 @@ def limit(pair: Pair) -> Opinion:
 def _sent_again(pair: Pair, found: models.Fit) -> str | None:
     """What is missing where segments are sent again though the wire is not full: the sender slows down after each
     (RFC 5681), which looks like a limit of bytes."""
-    idle = [p for p in pair.view.points if p.x * p.bs < FILLED * found.parameter]
+    room = {p.key for p in card.with_room(pair.view, FILLED)}
+    idle = [p for p in pair.view.points if p.key in room and p.x * p.bs < FILLED * found.parameter]
     shares = [again.share for p in idle if (again := p.upper.resources.resent) is not None]
     if not shares or (usual := float(np.median(shares))) < SENT_AGAIN:
         return None

@@ -33,7 +33,7 @@ import math
 import numpy as np
 
 from strata import units
-from strata.diagnose import connections, observe
+from strata.diagnose import card, connections, observe
 from strata.diagnose.case import Pair
 from strata.diagnose.opinion import Opinion
 from strata.diagnose.view import Point
@@ -65,7 +65,8 @@ def judge_pair(pair: Pair) -> Opinion:
         why = f"the other end had {units.percent(had, 2)} of what is retransmitted already: it was overtaken, not lost"
         return Opinion(False, why, strength=cover)
     fastest = max(p.x * p.bs for p in view.points)
-    if not any(p.x * p.bs < IDLE * fastest for p, _ in lossy):
+    room = {p.key for p in card.with_room(view, IDLE)}
+    if not any(p.key in room for p, _ in lossy):
         return Opinion(None, "segments are retransmitted only where the wire may be saturated")
     share = float(np.median([r.share for _, r in lossy]))
     worst, seen = max(lossy, key=lambda one: one[0].loss)
