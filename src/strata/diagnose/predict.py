@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from strata.diagnose import few_at_once, models
+from strata.diagnose import few_at_once, models, over_time
 from strata.diagnose.case import Case, Pair
 from strata.diagnose.models import LimitKind
 from strata.diagnose.opinion import Opinion
@@ -52,10 +52,29 @@ def predicted(case: Case, opinion: Opinion, layer: str, experiment: Experiment) 
         found = _by_fullness(case, opinion, layer, experiment)
     if found is None:
         return None
-    low, high = widened(case, *found)
+    low, high = widened(case, *_over_episodes(case, opinion, layer, experiment, found))
     who = {"cause": opinion.cause.value, "layer": layer}
     idle = opinion.cause in on(CauseSide.OTHERS) or (opinion.in_turns and _deeper(case, layer, experiment))
     return Prediction(metric=metric, low=low, high=high, unit=experiment.prediction.unit, at=at, idle=idle, **who)
+
+
+def _over_episodes(case: Case, opinion: Opinion, layer: str, experiment: Experiment, found: Range) -> Range:
+    """Where what it stands on stands still at times: what is full goes on as long as its own queue lasts, so that with
+    more bytes under way it gives up to what it gives between the episodes, and with fewer as much less."""
+    station = case.station(layer)
+    cell = None if station is None else station.cell(experiment.reference)
+    full = experiment.prediction.metric == Metric.IOPS and opinion.cause in on(CauseSide.FULL)
+    if station is None or cell is None or not full:
+        return found
+    more = _under_way(experiment.workload) / _under_way(cell.workload)
+    times = max((over_time.between(case, one.name) for one in case.stack.stands_on(station.layer)), default=1.0)
+    low, high = found
+    return (low / times if more < 1 else low), (high * times if more > 1 else high)
+
+
+def _under_way(workload: Workload) -> float:
+    """Bytes that are asked for at once."""
+    return workload.outstanding * workload.bs_moments[0]
 
 
 def _deeper(case: Case, layer: str, experiment: Experiment) -> bool:
