@@ -10,7 +10,10 @@ import pytest
 from strata.diagnose import diagnose
 from strata.diagnose.case import Case
 from strata.diagnose.models import LimitDirection, LimitKind, fit, fit_all, own_part, predict, with_delay
+from strata.diagnose.predict import of_shape
+from strata.diagnose.variants import reshape
 from strata.model.analysis import CellSummary
+from strata.model.experiment import Metric
 from strata.model.finding import Cause
 
 from .known import OVER_NBD, SCENES, TWO
@@ -39,6 +42,19 @@ def test_a_station_serves_what_mean_value_analysis_says(base: float) -> None:
         assert high == pytest.approx(asymptote, rel=1e-12)
         assert low == pytest.approx(np.minimum(expected, asymptote), rel=1e-12), point.key
     assert max(p.n for p in view.points) >= 32
+
+
+@pytest.mark.parametrize(("depth", "waits"), [(0.5, True), (2.0, True), (0.125, False)])
+def test_a_request_may_wait_for_the_trip_of_the_one_before_it_where_there_is_one(depth: float, waits: bool) -> None:
+    """Seen live at half the depth: 184 IOPS where one trip of 10.6 ms allows 198 and more, which refuted the delay."""
+    scene = SCENES["far-wire"]
+    pair = next(p for p in Case(scene.stack, scene.analysis(seed=1, sd=0.01)).pairs if p.view.layer.name == "path")
+    point = next(p for p in pair.view.points if p.key == "randread-8KiB-qd8")
+    found = pair.shape(LimitKind.DELAY)
+    changed = reshape(point.workload, depth=depth)
+    one, two = (of_shape(pair, replace(found, times=n), point, changed, Metric.IOPS) for n in (1, 2))
+    assert one is not None and two is not None
+    assert (two[0] < 0.7 * one[0]) is waits and two[1] == pytest.approx(one[1])
 
 
 @pytest.mark.parametrize("name", [*TWO, "slow-wire-writes", "reordering"])
