@@ -78,14 +78,14 @@ def test_a_port_without_a_carrier_is_no_free_card_until_something_passes_it() ->
         name = Path(two.first).name
         run(ip, "-n", name, "link", "add", "wire2", "type", "veth", "peer", "name", "other2")
         run(ip, "-n", name, "link", "set", "wire2", "up")
-        known = {link.name: (link.running, link.part, link.loopback) for link in links(two.first)}
+        known = {link.name: (link.carrier, link.part, link.loopback) for link in links(two.first)}
         assert known["wire2"] == (False, False, False) and known["wire"] == (True, False, False) and known["lo"][2]
         sampler = Sampler([], 60, nodes=[ProbedNode("n1", two.first)]).start()
         quiet = sampler.stop()
         sampler = Sampler([], 60, nodes=[ProbedNode("n1", two.first)]).start()
         run(ip, "-n", name, "link", "set", "other2", "up")
-        run(ip, "-n", name, "address", "add", "10.213.7.9/24", "dev", "wire2")
-        within(two.first, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("10.213.7.77", 9)))
+        run(ip, "-n", name, "address", "add", "10.214.7.9/24", "dev", "wire2")
+        within(two.first, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("10.214.7.1", 9)))
         moved = sampler.stop()
     told = {s.labels["interface"] for s in quiet if s.metric == "net_bytes"}
     assert "wire" in told and "wire2" not in told

@@ -20,6 +20,7 @@ from strata.fleet import Call, call, calling, clocks, doors, settings
 from strata.fleet.node import MESSAGE_MOST, Duties, here
 from strata.fleet.scheduler import heartbeat_s, lost_after_s
 from strata.model.nodes import ClockOffset
+from strata.probes.links import Link
 
 
 @pytest.mark.parametrize(
@@ -81,10 +82,13 @@ def test_a_default_route_is_a_way_out(four: str | None, six: str | None, out: bo
 
 
 def test_only_interfaces_to_this_machine_make_a_namespace_a_place_of_its_own() -> None:
-    lo = (True, "")
-    assert doors._inward([lo, (False, "veth"), (False, "bridge"), (False, "ifb")])
+    def of(kind: str, loopback: bool = False) -> Link:
+        return Link("x", kind, loopback, carrier=True, part=False)
+
+    lo = of("", loopback=True)
+    assert doors._inward([lo, of("veth"), of("bridge"), of("ifb")])
     for outward in ("", "vlan", "macvlan", "ipvlan", "tun", "wireguard", "vxlan"):
-        assert not doors._inward([lo, (False, "veth"), (False, outward)]), outward
+        assert not doors._inward([lo, of("veth"), of(outward)]), outward
     assert not doors._inward(None)
 
 

@@ -9,19 +9,20 @@ from dataclasses import dataclass
 from strata.probes.netlink import ROUTE, Netlink, attributes
 
 _GETLINK, _IFINFOMSG = 18, struct.Struct("=BxHiII")
-_LOOPBACK, _RUNNING = 0x8, 0x40
+_LOOPBACK, _LOWER_UP = 0x8, 0x10000
+"""IFF_RUNNING is told up to a second late."""
 _NAME, _MASTER, _LINKINFO, _KIND = 3, 10, 18, 1
 
 
 @dataclass(frozen=True)
 class Link:
-    """One interface. ``kind``: ``veth``, ``bond`` …, empty for a card; ``running``: it is up and has a carrier;
-    ``part``: of another interface, such as a bond or a bridge."""
+    """One interface. ``kind``: ``veth``, ``bond`` …, empty for a card; ``carrier``: it is up, and so is what it is
+    connected to; ``part``: of another interface, such as a bond or a bridge."""
 
     name: str
     kind: str
     loopback: bool
-    running: bool
+    carrier: bool
     part: bool
 
 
@@ -41,6 +42,6 @@ def parse(answer: bytes) -> Link:
         name=told.get(_NAME, b"").rstrip(b"\0").decode(errors="backslashreplace"),
         kind=kind.rstrip(b"\0").decode("ascii", "replace"),
         loopback=bool(flags & _LOOPBACK),
-        running=bool(flags & _RUNNING),
+        carrier=bool(flags & _LOWER_UP),
         part=_MASTER in told,
     )

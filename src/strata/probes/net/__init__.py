@@ -63,7 +63,7 @@ def _spare(scope: ProbeScope) -> frozenset[str]:
     if not scope.sys.live:
         return frozenset()
     with contextlib.suppress(OSError):
-        return frozenset(link.name for link in links(scope.netns) if link.part or not link.running)
+        return frozenset(link.name for link in links(scope.netns) if link.part or not link.carrier)
     return frozenset()
 
 
