@@ -167,7 +167,7 @@ def seen(case: Case, kind: str) -> Iterator[LayerEpisodes]:
     known = {c.station.layer.name: c for c in courses(case, kind)}
     blamed: set[str] = set()
     for name, course in known.items():
-        if not course.told or not course.common or not course.alike or own_fault(course):
+        if not course.told or not course.common or not course.alike or own_fault(course) or _stopped(course):
             continue
         under = [known[one.name] for one in case.stack.stands_on(course.station.layer) if one.name in known]
         lower = [found for one in reversed(under) if (found := _the_same(one, course)) is not None]
@@ -175,6 +175,12 @@ def seen(case: Case, kind: str) -> Iterator[LayerEpisodes]:
         if blamed.isdisjoint({name, *(one.station.layer.name for one in (*under, chosen))}):
             yield chosen
         blamed |= {name, chosen.station.layer.name}
+
+
+def stopped(case: Case) -> LayerEpisodes | None:
+    """The episodes of a layer while the machine's host gave its CPUs to others; None where there are none."""
+    all_of_them = (c for kind in ("stalls", "slow") for c in courses(case, kind))
+    return next((c for c in all_of_them if c.told and c.common and c.alike and _stopped(c)), None)
 
 
 def only_above(case: Case, kind: str) -> Iterator[LayerEpisodes]:
@@ -202,23 +208,33 @@ def _the_same(lower: LayerEpisodes, upper: LayerEpisodes) -> LayerEpisodes | Non
 
 
 def own_fault(course: LayerEpisodes) -> bool:
-    """Whether the generator itself waited for a CPU for half of the time that was lost, in the median cell, or the
-    machine for one of its host's.
+    """Whether the generator itself waited for a CPU for half of the time that was lost, in the median cell.
 
     Not where the device's own counter has them, one as long as the other: a device completes what it was given, whoever
     waits for a CPU, and one that a starved process serves stands still for any time.
     """
-    counted = sum(stalled(c, e) is not None for c, e in course.told) >= MOST_OF * len(course.told)
-    if counted and course.scatter <= EQUAL:
+    if _counted(course):
         return False
     if course.by_requests:
         # With many outstanding its threads wait often, and shortly, which makes no request late by all of it.
         fewest = min(c.workload.outstanding for c, _ in course.told)
         course = replace(course, told=tuple(one for one in course.told if one[0].workload.outstanding == fewest))
     waits = [w for c, _ in course.told if (w := c.readings.total(cpu.OWN_RUN_DELAY)) is not None]
+    return bool(waits) and float(np.median(waits)) >= 0.5 * course.lost
+
+
+def _counted(course: LayerEpisodes) -> bool:
+    """Whether the device's own counter has them, in most cells, one as long as the other."""
+    counted = sum(stalled(c, e) is not None for c, e in course.told) >= MOST_OF * len(course.told)
+    return counted and course.scatter <= EQUAL
+
+
+def _stopped(course: LayerEpisodes) -> bool:
+    """Whether the host stopped the machine for half of the time that was lost, in the median cell: then they blame no
+    layer, and nothing says that all is well."""
     stolen = [s for c, _ in course.told if (s := _stolen(c)) is not None]
-    held = bool(waits) and float(np.median(waits)) >= 0.5 * course.lost
-    return held or (bool(stolen) and float(np.median(stolen)) >= max(STOPPED, 0.5 * course.lost))
+    held = bool(stolen) and float(np.median(stolen)) >= max(STOPPED, 0.5 * course.lost)
+    return held and not _counted(course)
 
 
 def _stolen(cell: CellSummary) -> float | None:

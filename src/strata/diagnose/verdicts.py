@@ -229,6 +229,8 @@ def unaffected(case: Case) -> Diagnosis:
     doubts = equal.doubts(analysis)
     if doubts:
         return _doubtful(analysis, doubts, medium.capped(stack, analysis))
+    if course := over_time.stopped(case):
+        return _stopped(course)
     for kind in KINDS.values():
         if course := next(over_time.only_above(case, kind), None):
             return _interrupted(course)
@@ -317,6 +319,21 @@ def unaffected(case: Case) -> Diagnosis:
     limit = "the medium is the limit, as expected" if cap is None else "the medium is the limit, and looks capped"
     verdict = _verdict(VerdictKind.MEDIUM, finding, limit, missing=missing)
     return Diagnosis(verdict=verdict, findings=(finding,), ruled_out=out)
+
+
+def _stopped(course: LayerEpisodes) -> Diagnosis:
+    """The machine under test does not run at times, and what it measures stands still with it."""
+    layer = course.station.layer.name
+    return inconclusive(
+        "the host of this machine stops it at times",
+        f"{layer} completes little for {units.duration(course.length_s * 1e9)} at a time, "
+        f"{units.percent(course.share, 2)} of the time, and the hypervisor gives the CPUs of this machine to others "
+        "meanwhile (steal). What the layers share costs no more than expected.",
+        "Check the CPU credit, the quota and the overcommitment of this virtual machine (steal in vmstat), then "
+        "measure again.",
+        ("a machine that has its CPUs all the time",),
+        layer=layer,
+    )
 
 
 def _interrupted(course: LayerEpisodes) -> Diagnosis:
