@@ -30,11 +30,14 @@ def links(netns: str | None = None) -> tuple[Link, ...]:
     """Those of the network namespace (a path; None: of this thread). Raises `OSError` where the kernel does not say."""
     with closing(Netlink(ROUTE, netns)) as asked:
         answers = asked.ask(_GETLINK, bytes(_IFINFOMSG.size), dump=True)
-    return tuple(parse(answer) for answer in answers if len(answer) >= _IFINFOMSG.size)
+    return tuple(map(parse, answers))
 
 
 def parse(answer: bytes) -> Link:
-    """One body of the kernel's answers."""
+    """One body of the kernel's answers. Raises `OSError` for one without an interface: none may be passed over, for
+    whoever asks may decide by them who is let in."""
+    if len(answer) < _IFINFOMSG.size:
+        raise OSError("netlink returned an interface without its description")
     flags = _IFINFOMSG.unpack_from(answer)[3]
     told = dict(attributes(answer, _IFINFOMSG.size))
     kind = dict(attributes(told.get(_LINKINFO, b""))).get(_KIND, b"")

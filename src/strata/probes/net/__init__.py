@@ -3,7 +3,7 @@
 Reads    /proc/net/dev of the network namespace it is asked for.
 Makes    ``net_bytes`` (B, counter), ``net_packets``, ``net_drops``, ``net_errors`` (packets, counter), each with
          ``{interface=…, direction=rx|tx}``.
-Costs    96 µs per sample with 4 interfaces.
+Costs    96 µs per sample with 4 interfaces, and 110 µs once, to ask which of them have a carrier.
 Needs    nothing; another namespace: CAP_SYS_ADMIN.
 Blind to interfaces that appear after it was opened; which connection sent it; RDMA, which passes the kernel by.
          /sys/class/net is never asked: it shows the namespace of whoever mounted it. Of an interface that has no
