@@ -18,7 +18,7 @@ What to do next
     it.
 How sure
     By how close the slow member is to being always busy in the deep workloads, by its share and its time. Less where
-    the groups lie more than 16 times apart, nobody sees the members and no latency is specified.
+    the groups lie more than 16 times apart, the members are not visible and no latency is specified.
 Example
     Three of four 8 KiB reads take 2.5 ms, one takes 7.3 ms; at depth 32 half of the requests take 2.5 ms, and the
     layer gives 550 IOPS where four equal members give 1 640.
