@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from strata.analyse.steadiness import FAR
 from strata.diagnose import times
 from strata.diagnose.case import Case, Station
+from strata.diagnose.identity_key import IdentityKey
 from strata.diagnose.paused import episodes, stalled
 from strata.model.analysis import CellSummary
 from strata.model.counters import cpu
@@ -103,8 +105,19 @@ def _middle(values: list[float]) -> float:
     return float(np.median(values))
 
 
-def courses(case: Case, kind: str) -> Iterator[LayerEpisodes]:
+def courses(case: Case, kind: str) -> tuple[LayerEpisodes, ...]:
     """``stalls`` or ``slow`` of every layer that was looked at, from the lowest up."""
+    return _courses(IdentityKey(case), kind)
+
+
+@lru_cache(maxsize=4)
+def _courses(of: IdentityKey, kind: str) -> tuple[LayerEpisodes, ...]:
+    (case,) = of.values
+    assert isinstance(case, Case)
+    return tuple(_each(case, kind))
+
+
+def _each(case: Case, kind: str) -> Iterator[LayerEpisodes]:
     for station in case.stations:
         looked = tuple(c for c in station.cells if c.steadiness is not None)
         told = tuple((c, e) for c in looked if (e := episodes(c, kind)) is not None)
