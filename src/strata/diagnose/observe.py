@@ -45,11 +45,20 @@ def times(values: Sequence[float]) -> str:
     return low if max(values) <= min(values) * 1.1 else units.span(low, high)
 
 
+def stopping(sizes: Sequence[float], at: str) -> str:
+    """``3 workloads stop at the same 20 MiB/s over blocks of 8 KiB to 128 KiB``; ``sizes``: in bytes, of each."""
+    if len(sizes) == 1:
+        return f"1 workload stops at {at} (blocks of {units.size(round(sizes[0]))})"
+    low, high = (units.size(round(size)) for size in (min(sizes), max(sizes)))
+    over = f"over blocks of {low} to {high}" if low != high else f"at one block size ({low})"
+    return f"{len(sizes)} workloads stop at the same {at} {over}"
+
+
 def slower(view: View) -> Evidence:
     """Differential: how many workloads cost more than expected, and the worst of them."""
     worst = view.affected[0]
     return differential(
-        f"{len(view.affected)} of {len(view.points)} workloads cost more than expected over "
+        f"{len(view.affected)} of {units.plural(len(view.points), 'workload')} cost more than expected over "
         f"{view.below.name}; the worst is {worst.workload.label}: {units.count(worst.x)} IOPS, and {view.below.name} "
         f"gives {units.count(worst.x_below)}",
         cells(view, view.affected),

@@ -12,11 +12,15 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from strata.analyse import analyse
+from strata.diagnose import diagnose
 from strata.model import histogram
 from strata.model.analysis import Analysis, Generator
 from strata.model.expect import Expect
+from strata.model.experiment import Experiment, Tried
+from strata.model.finding import Diagnosis
 from strata.model.plan import Cell
 from strata.model.result import CellResult, Direction, EngineResult, Interval, IntervalDirection
 from strata.model.series import Series, SeriesKind
@@ -290,3 +294,28 @@ def simulate(
 def faulty(**fault: object) -> Medium:
     """A calm one with this fault."""
     return replace(CALM, **fault)  # type: ignore[arg-type]
+
+
+PROMISED, SILENT = local_stack(SPECIFIED), local_stack(Expect())
+
+
+@lru_cache(maxsize=64)
+def run(fault: tuple[tuple[str, object], ...] = (), promised: bool = True, seed: int = 1) -> Analysis:
+    """A local stack at such a medium, simulated once for all that ask; ``promised``: its specification is stated."""
+    return simulate(PROMISED if promised else SILENT, faulty(**dict(fault)), seed=seed)
+
+
+def analysed(fault: dict[str, object], promised: bool = True, seed: int = 1) -> Analysis:
+    return run(tuple(fault.items()), promised, seed)
+
+
+def said(fault: dict[str, object], promised: bool = True, seed: int = 1) -> Diagnosis:
+    return diagnose(PROMISED if promised else SILENT, analysed(fault, promised, seed))
+
+
+def carried_out(experiment: Experiment, medium: Medium, seed: int = 7) -> Tried:
+    """Both of its cells at a medium of this kind."""
+    asked = next(w for w in run().cells if w.workload.key == experiment.reference).workload
+    cells = simulate(PROMISED, medium, seed=seed, workloads=(asked, experiment.workload)).cells
+    here = {c.workload.key: c for c in cells if c.layer == experiment.layer}
+    return Tried(experiment=experiment, reference=here[asked.key], changed=here[experiment.workload.key])

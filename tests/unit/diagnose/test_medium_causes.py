@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import pytest
 from tiers import rest_in_ci
 
-from strata.diagnose import diagnose, flushing, own_limits, propose
+from strata.diagnose import diagnose, own_limits, propose
 from strata.diagnose.case import Case
-from strata.diagnose.flushing import Flushed
 from strata.model.access import ByteRange, Zipf
-from strata.model.analysis import Analysis, CellSummary, Check
+from strata.model.analysis import Analysis, CellSummary
 from strata.model.cause import Cause
 from strata.model.expect import Expect
-from strata.model.experiment import Experiment, Tried
-from strata.model.finding import Diagnosis, VerdictKind
+from strata.model.finding import VerdictKind
 from strata.model.rw import Rw
-from strata.model.steadiness import Episodes, Steadiness
-from strata.model.workload import Sync
 
-from .mediums import SPECIFIED, Medium, faulty, local_stack, simulate
+from .mediums import (
+    PROMISED,
+    SILENT,
+    Medium,
+    analysed,
+    carried_out,
+    faulty,
+    local_stack,
+    run,
+    said,
+    simulate,
+)
 
-PROMISED, SILENT = local_stack(SPECIFIED), local_stack(Expect())
 LOUD = {"noise": 0.06, "hiccup": 4.0}
 FAULTS: tuple[tuple[Cause, dict[str, object]], ...] = (
     (Cause.SLOW_MEDIUM, {"service": 4.8e-3}),
@@ -48,19 +52,6 @@ FAULTS: tuple[tuple[Cause, dict[str, object]], ...] = (
 )
 OF_THE_SPECIFICATION = {Cause.SLOW_MEDIUM, Cause.LIMITED_QUEUE, Cause.IOPS_CAP, Cause.BANDWIDTH_CAP}
 WHICH = [f"{cause.value}-{n}" for n, (cause, _) in enumerate(FAULTS)]
-
-
-@lru_cache(maxsize=64)
-def run(fault: tuple[tuple[str, object], ...] = (), promised: bool = True, seed: int = 1) -> Analysis:
-    return simulate(PROMISED if promised else SILENT, faulty(**dict(fault)), seed=seed)
-
-
-def analysed(fault: dict[str, object], promised: bool = True, seed: int = 1) -> Analysis:
-    return run(tuple(fault.items()), promised, seed)
-
-
-def said(fault: dict[str, object], promised: bool = True, seed: int = 1) -> Diagnosis:
-    return diagnose(PROMISED if promised else SILENT, analysed(fault, promised, seed))
 
 
 @pytest.mark.parametrize(("cause", "fault"), rest_in_ci(FAULTS, every_day=10), ids=WHICH)
@@ -104,14 +95,6 @@ def test_a_finding_says_what_it_predicts_of_each_slow_row() -> None:
     assert {row.cell for row in finding.rows} >= {"disk/randread-8KiB-qd32", "disk/read-128KiB-qd8"}
     for row in finding.rows:
         assert row.low * 0.95 <= row.measured <= row.high * 1.05 and row.share > 0.8
-
-
-def carried_out(experiment: Experiment, medium: Medium, seed: int = 7) -> Tried:
-    """Both of its cells at a medium of this kind."""
-    asked = next(w for w in run().cells if w.workload.key == experiment.reference).workload
-    cells = simulate(PROMISED, medium, seed=seed, workloads=(asked, experiment.workload)).cells
-    here = {c.workload.key: c for c in cells if c.layer == experiment.layer}
-    return Tried(experiment=experiment, reference=here[asked.key], changed=here[experiment.workload.key])
 
 
 TOLD = [FAULTS[n] for n in (0, 1, 3, 5, 6, 7)]
@@ -193,84 +176,11 @@ def test_reads_of_one_size_do_not_show_that_requests_are_counted() -> None:
     assert verdict.cause is not Cause.IOPS_CAP or verdict.kind is VerdictKind.INCONCLUSIVE
 
 
-@pytest.mark.parametrize(
-    ("waits", "steal", "service", "named"),
-    [(0.0, 0.0, 4.8e-3, True), (0.3, 0.0, 4.8e-3, False), (0.1, 0.2, 4.8e-3, False), (0.3, 0.0, 24e-3, True)],
-)
-def test_a_medium_is_not_slow_by_the_time_for_which_a_read_wants_a_processor(
-    waits: float, steal: float, service: float, named: bool
-) -> None:
-    """Of the time that is added to one read at a time, half or more; of a much slower medium it is little."""
-    analysis = analysed({"service": service})
-    told = {"process_run_delay_seconds": waits}
-    cells = tuple(
-        c.model_copy(update={"counters": c.counters | told, "cpu_steal": steal})
-        if c.workload.key == "randread-8KiB-qd1"
-        else c
-        for c in analysis.cells
-    )
-    found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
-    assert (Cause.SLOW_MEDIUM in {f.cause for f in found.findings}) is named
-
-
 def test_without_counters_of_the_device_a_neighbour_is_not_claimed_nor_is_anything_else_with_confidence() -> None:
     analysis = analysed({"strangers": 6})
     blind = tuple(c.model_copy(update={"counters": {}, "device_in_flight": None}) for c in analysis.cells)
     verdict = diagnose(PROMISED, analysis.model_copy(update={"cells": blind})).verdict
     assert verdict.cause is not Cause.NOISY_DEVICE and verdict.confidence < 0.8
-
-
-@pytest.mark.parametrize(("at_the_device", "named"), [(0.1, True), (0.0, False)])
-def test_stalls_are_the_generators_where_it_waited_for_a_processor_and_the_device_did_not_stand_still(
-    at_the_device: float, named: bool
-) -> None:
-    analysis = analysed({"stall": (0.5, 0.06)})
-    told = {"process_run_delay_seconds": 0.12, "blockdev_stalled_seconds{device=sim0}": at_the_device}
-    cells = tuple(c.model_copy(update={"counters": c.counters | told, "devices": ("sim0",)}) for c in analysis.cells)
-    found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
-    assert (Cause.STALLS in {f.cause for f in found.findings}) is named
-
-
-@pytest.mark.parametrize(
-    ("waits", "steal", "named"), [(0.02, 0.02, True), (0.02, 0.1, True), (0.02, 0.4, False), (None, 0.2, False)]
-)
-def test_a_guest_that_its_host_stops_has_no_disk_that_stalls(waits: float | None, steal: float, named: bool) -> None:
-    """A burst credit that is used up, or a quota of the virtual CPU: the counters stand still as well."""
-    analysis = analysed({"stall": (0.5, 0.06)})
-    told = {} if waits is None else {"process_run_delay_seconds": waits}
-    cells = tuple(
-        c.model_copy(update={"counters": c.counters | told, "cpu_steal": steal, "devices": ("sim0",)})
-        for c in analysis.cells
-    )
-    found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
-    assert (Cause.STALLS in {f.cause for f in found.findings}) is named
-    if not named:
-        assert (
-            found.verdict.kind is VerdictKind.INCONCLUSIVE and "host of this machine stops it" in found.verdict.headline
-        )
-
-
-@pytest.mark.parametrize(
-    ("stalled", "others", "named"), [(0.02, 0.001, False), (0.02, None, False), (0.02, 0.02, True), (0.001, 0.0, True)]
-)
-def test_a_network_device_that_waits_for_lost_packets_does_not_stall(
-    stalled: float, others: float | None, named: bool
-) -> None:
-    """An iSCSI disk of the kernel: its connections are this machine's. What is lost beside all workloads is not its."""
-    analysis = analysed({"stall": (0.5, 0.06)})
-
-    def sending(cell: CellSummary) -> CellSummary:
-        quiet = cell.workload.rw is Rw.RANDREAD and cell.workload.outstanding == 8
-        again = others if quiet else stalled
-        if quiet:
-            assert cell.steadiness is not None
-            cell = cell.model_copy(update={"steadiness": cell.steadiness.model_copy(update={"stalls": None})})
-        told = {} if again is None else {"tcp_segments{direction=out}": 5e3, "tcp_retransmitted_segments": 5e3 * again}
-        return cell.model_copy(update={"counters": cell.counters | told})
-
-    cells = tuple(map(sending, analysis.cells))
-    found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
-    assert (Cause.STALLS in {f.cause for f in found.findings}) is named
 
 
 @pytest.mark.parametrize(("servers", "alone", "named"), [(1, 0.05, True), (16, 0.4, False), (16, 1.1, False)])
@@ -318,15 +228,6 @@ def test_a_disk_behind_the_cache_of_a_far_server_is_not_surely_a_slow_member(
     assert verdict.cause is Cause.SLOW_MEMBER and (verdict.confidence >= 0.8) is sure
 
 
-def test_a_generator_that_is_held_up_is_no_slow_member() -> None:
-    """Its own pauses make a slow group of requests."""
-    analysis = analysed({"servers": 1, "members": 4, "lame": 15.0})
-    held = {"cgroup_periods{cgroup=/ours}": 10.0, "cgroup_throttled_periods{cgroup=/ours}": 9.0}
-    cells = tuple(c.model_copy(update={"counters": c.counters | held}) for c in analysis.cells)
-    found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
-    assert Cause.SLOW_MEMBER not in {f.cause for f in found.findings}
-
-
 @pytest.mark.parametrize(("until", "named"), [(79.0, True), (99.0, False)])
 def test_a_slow_member_is_told_where_each_round_has_the_border_at_another_percentile(until: float, named: bool) -> None:
     """The curve is the mean of the rounds: the border is a slope. A tail that only grows is no group."""
@@ -352,21 +253,6 @@ def test_percentiles_that_fall_are_no_groups_and_stop_no_diagnosis() -> None:
     assert Cause.SLOW_MEMBER not in {f.cause for f in found.findings}
 
 
-def test_who_serves_more_of_the_slow_ones_the_more_wait_is_no_slow_member() -> None:
-    """A server that waits for a CPU now and then: whatever is there waits, and a deeper queue gives more."""
-    analysis = analysed({"servers": 1, "members": 4, "lame": 15.0})
-    deep = "disk/randread-8KiB-qd32"
-    assert any(r.cell == deep for r in diagnose(PROMISED, analysis).findings[0].rows)
-    cells = tuple(
-        c.model_copy(update={"iops": c.iops.model_copy(update={"value": 4 * c.iops.value})})
-        if f"{c.layer}/{c.workload.key}" == deep
-        else c
-        for c in analysis.cells
-    )
-    found = diagnose(PROMISED, analysis.model_copy(update={"cells": cells}))
-    assert Cause.SLOW_MEMBER not in {f.cause for f in found.findings}
-
-
 @pytest.mark.parametrize(("limit", "cause"), [({"iops": 500.0}, Cause.IOPS_CAP), ({"mbps": 40e6}, Cause.BANDWIDTH_CAP)])
 def test_a_limit_between_stalls_is_told_beside_them(limit: dict[str, object], cause: Cause) -> None:
     found = said({"stall": (0.5, 0.12), **limit})
@@ -379,61 +265,6 @@ def test_stalls_of_a_layer_above_are_blamed_on_it() -> None:
     verdict = diagnose(PROMISED, analysis).verdict
     assert (verdict.layer, verdict.cause) == ("file system", Cause.STALLS)
     assert all(c.workload.rw in (Rw.RANDREAD, Rw.READ) for c in analysis.cells if c.layer == "disk")
-
-
-@pytest.mark.parametrize("own_fault", [False, True])
-def test_all_is_not_well_where_only_writes_that_no_layer_below_was_measured_with_stop_at_times(own_fault: bool) -> None:
-    """Nothing tells whose stalls they are, and what the layers share says nothing of them; unless the generator waited
-    for a processor meanwhile."""
-    analysis = analysed({})
-    stop = Episodes(share=0.2, count=2, length_s=0.084, longest_s=0.085)
-    steady = Steadiness(bin_s=0.02, bins=50, spread=0.4, drift=None, stalls=stop)
-    held = {"process_run_delay_seconds": 0.15} if own_fault else {}
-    cells = tuple(
-        c.model_copy(update={"steadiness": steady, "counters": c.counters | held})
-        if c.workload.key == "randwrite-8KiB-qd8-dsync"
-        else c
-        for c in analysis.cells
-    )
-    assert any(c.steadiness == steady for c in cells)
-    assert diagnose(PROMISED, analysis).verdict.kind is VerdictKind.MEDIUM
-    verdict = diagnose(PROMISED, analysis.model_copy(update={"cells": cells})).verdict
-    assert verdict.kind is (VerdictKind.MEDIUM if own_fault else VerdictKind.INCONCLUSIVE)
-    assert own_fault or (verdict.layer == "file system" and "84.0 ms" in verdict.explanation and verdict.missing)
-
-
-def test_a_slow_flush_is_told_by_the_same_writes_without_it() -> None:
-    fault = faulty(flush=8e-3)
-    analysis = analysed({"flush": 8e-3})
-    experiment = propose(PROMISED, analysis)
-    assert experiment is not None and experiment.workload.sync is Sync.NONE and experiment.layer == "file system"
-    before = diagnose(PROMISED, analysis).verdict
-    kept = diagnose(PROMISED, analysis, (carried_out(experiment, fault),)).verdict
-    assert kept.cause is Cause.SLOW_FLUSH and kept.confidence > before.confidence
-    fell = diagnose(PROMISED, analysis, (carried_out(experiment, faulty(service=24e-3)),)).verdict
-    assert fell.cause is not Cause.SLOW_FLUSH
-
-
-@pytest.mark.parametrize("drain", [1.5e6, 6e6])
-def test_a_drain_is_told_by_larger_writes_that_move_the_same_bytes(drain: float) -> None:
-    """A flush of one time would let as many of them pass."""
-    fault = faulty(write_cache=2 << 20, drain=drain)
-    analysis = analysed({"write_cache": 2 << 20, "drain": drain})
-    before = diagnose(PROMISED, analysis)
-    assert before.verdict.cause is Cause.WRITE_CACHE_FULL and before.verdict.confidence < 0.8
-    experiment = propose(PROMISED, analysis)
-    assert experiment is not None and experiment.key == "other-write"
-    assert experiment.workload.bs > 8192 and experiment.layer == "file system"
-    kept = diagnose(PROMISED, analysis, (carried_out(experiment, fault),)).verdict
-    assert kept.cause is Cause.WRITE_CACHE_FULL and kept.confidence > 0.8
-    fell = diagnose(PROMISED, analysis, (carried_out(experiment, faulty(flush=20e-3)),)).verdict
-    assert fell.cause is not Cause.WRITE_CACHE_FULL or fell.confidence < 0.4
-
-
-def test_a_drain_and_a_flush_of_one_time_are_told_apart_by_the_size_of_the_writes() -> None:
-    drains, flushes = (said(f) for f in ({"write_cache": 2 << 20, "drain": 6e6}, {"flush": 2e-3}))
-    assert Cause.SLOW_FLUSH not in {f.cause for f in drains.findings}
-    assert Cause.WRITE_CACHE_FULL not in {f.cause for f in flushes.findings}
 
 
 def test_a_cache_that_answers_most_reads_flatters_and_one_that_answers_few_is_too_small() -> None:
@@ -486,77 +317,6 @@ def test_a_hot_device_that_gives_what_it_should_is_not_blamed() -> None:
     assert diagnose(PROMISED, throttled(analysed({}), 1.0, 1.0)).verdict.kind is VerdictKind.MEDIUM
 
 
-def of_one_size(analysis: Analysis, counted: bool = True) -> Analysis:
-    """The same where writes of 128 KiB gave no result within their time, which is said; ``counted``: whether flushes of
-    the device were."""
-    lost = {c.workload.key for c in analysis.cells if c.workload.rw.writes and c.workload.bs > 8192}
-    assert lost
-    cells = []
-    for c in analysis.cells:
-        told = {k: v for k, v in c.counters.items() if counted or "flush" not in k}
-        if c.workload.key not in lost:
-            cells.append(c.model_copy(update={"counters": told}))
-    failed = tuple(
-        Check(
-            kind="errors",
-            layer="file system",
-            workload_key=key,
-            impossible=False,
-            message="2 measurements failed: no I/O completed within 0.5 s",
-        )
-        for key in sorted(lost)
-    )
-    return analysis.model_copy(update={"cells": tuple(cells), "checks": (*analysis.checks, *failed)})
-
-
-def sharing(analysis: Analysis, writes: float, faster: bool) -> Analysis:
-    """At depth 8 a flush makes so many writes durable together, as file systems let them; ``faster``: it takes no
-    longer for them, so that there are more of them."""
-    cells = []
-    for c in analysis.cells:
-        if c.workload.rw.writes and c.workload.outstanding > 1:
-            rate = c.iops.value * (writes if faster else 1)
-            flushes = rate / writes
-            told = {"blockdev_flushes{device=sim0}": flushes, "blockdev_flush_seconds{device=sim0}": 0.95}
-            of = c.iops.model_copy(update={"value": rate, "low": 0.98 * rate, "high": 1.02 * rate})
-            moved = {n: c.counters[n] * rate / c.iops.value for n in c.counters if "writes" in n or "write_bytes" in n}
-            cells.append(c.model_copy(update={"iops": of, "counters": c.counters | moved | told}))
-        else:
-            cells.append(c)
-    return analysis.model_copy(update={"cells": tuple(cells)})
-
-
-def test_a_drain_and_a_flush_of_one_time_are_told_apart_by_the_depth_of_writes_of_one_size() -> None:
-    """At depth 8 several writes share a flush: a drain takes longer for them, a flush of one time does not."""
-    drains = sharing(of_one_size(analysed({"write_cache": 64 << 10, "drain": 1.3e6})), 3.4, faster=False)
-    verdict = diagnose(PROMISED, drains).verdict
-    assert (verdict.layer, verdict.cause) == ("disk", Cause.WRITE_CACHE_FULL) and verdict.confidence < 0.8
-    assert "whatever their depth (8 KiB)" in verdict.explanation
-    flushes = sharing(of_one_size(analysed({"flush": 30e-3})), 3.4, faster=True)
-    assert diagnose(PROMISED, flushes).verdict.cause is Cause.SLOW_FLUSH
-    # Something else keeps the rate at depth 8 where it is at depth 1: a flush that takes no longer drains nothing.
-    shallow, deep = (next(c for c in flushes.cells if c.workload.key == f"randwrite-8KiB-qd{n}-dsync") for n in (1, 8))
-    alike = deep.model_copy(update={"iops": shallow.iops})
-    one = Flushed(shallow, 30e-3, 31e-3, 1.0, "sim0")
-    assert flushing.by_bytes((one, Flushed(alike, 30e-3, 0.25, 1 / 3.4, "sim0"))) is None
-    drained = flushing.by_bytes((one, Flushed(alike, 100e-3, 0.25, 1 / 3.4, "sim0")))
-    assert drained == pytest.approx(8192 * shallow.iops.value)
-
-
-def test_all_is_not_well_where_writes_are_far_slower_than_reads_and_nothing_tells_why() -> None:
-    unread = of_one_size(analysed({"flush": 30e-3}), counted=False)
-    verdict = diagnose(PROMISED, unread).verdict
-    assert (verdict.kind, verdict.layer) == (VerdictKind.INCONCLUSIVE, "file system")
-    assert "times slower than reads" in verdict.headline and verdict.missing
-
-
-def test_a_medium_is_not_surely_as_expected_where_a_workload_gave_no_result() -> None:
-    whole = said({}).verdict
-    part = diagnose(PROMISED, of_one_size(analysed({}))).verdict
-    assert (part.kind, part.cause) == (whole.kind, whole.cause) == (VerdictKind.MEDIUM, Cause.MEDIUM)
-    assert part.confidence < min(0.8, whole.confidence) and "which gave no result" in " ".join(part.missing)
-
-
 def test_a_cache_that_answers_some_says_how_much_of_the_working_set_it_holds() -> None:
     analysis = run((("cache", 0.25),), False).model_copy(update={"data_bytes": 64 << 20})
     verdict = diagnose(SILENT, analysis).verdict
@@ -574,22 +334,3 @@ def test_the_working_set_is_what_a_workload_asks_for_alike() -> None:
     hot = whole.model_copy(update={"order": Zipf(theta=1.2)})
     assert [analysis.working_set(w) for w in (whole, part, hot)] == [64 << 20, 16 << 20, None]
     assert run((), False).working_set(whole) is None
-
-
-@pytest.mark.parametrize(("noise", "blamed"), [(0.05, True), (0.19, True), (0.25, False)])
-def test_a_machine_that_holds_things_up_blames_no_layer_without_a_cause(noise: float, blamed: bool) -> None:
-    """One read at a time is far slower than promised, all others are as they should be: no limit does that."""
-    analysis = analysed({})
-    cells = []
-    for cell in analysis.cells:
-        alone = cell.workload.outstanding == 1 and not cell.workload.rw.writes
-        slow = {
-            k: None if v is None else v * 0.35
-            for k, v in (("value", cell.iops.value), ("low", cell.iops.low), ("high", cell.iops.high))
-        }
-        cells.append(
-            cell.model_copy(update={"iops": cell.iops.model_copy(update=slow), "curve": ()}) if alone else cell
-        )
-    loud = analysis.noise.model_copy(update={"between_rounds": noise})
-    found = diagnose(PROMISED, analysis.model_copy(update={"cells": tuple(cells), "noise": loud}))
-    assert any(f.cause is Cause.UNEXPLAINED and f.layer == "disk" for f in found.findings) is blamed

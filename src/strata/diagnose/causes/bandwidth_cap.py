@@ -69,7 +69,7 @@ def judge_pair(pair: Pair) -> Opinion | None:
         f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; the "
         f"limited workloads give {observe.spread([p.x * p.bs for p in bound], 'rate')}",
         title=f"the layer is limited to {rate}{where}",
-        explanation=f"{len(bound)} workloads stop at the same {rate} whatever their block size, and there is no wire "
+        explanation=f"{observe.stopping([p.bs for p in bound], rate)}, and there is no wire "
         f"between {view.layer.name} and {view.below.name}.",
         next_step=f"{NEXT_STEP}.",
         lead=pair.lead(LimitKind.BANDWIDTH),

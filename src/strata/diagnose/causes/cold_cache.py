@@ -159,7 +159,7 @@ def lost(case: Case, station: Station) -> Opinion | None:
             ),
             differential(
                 f"durable writes give at least {units.percent(min(r.ratio.value for r in writes), 2)} of "
-                f"the earlier run's IOPS, in {len(writes)} workloads",
+                f"the earlier run's IOPS, in {units.plural(len(writes), 'workload')}",
                 (f"{r.layer}/{r.workload_key}" for r in writes),
             ),
         ),

@@ -73,7 +73,7 @@ def observation(analysis: Analysis, cells: Iterable[CellSummary]) -> Evidence | 
     if (held := starved(cells)) is not None:
         return operational(
             f"Strata's control group {held[0].group} was throttled by its CPU quota in "
-            f"{units.percent(held[1], 2)} of the periods (median of {len(cells)} workloads)",
+            f"{units.percent(held[1], 2)} of the periods (median of {units.plural(len(cells), 'workload')})",
             cells,
         )
     known = shares(analysis, cells)

@@ -77,7 +77,7 @@ def _opinion(station: Station, keys: list[str], share: float) -> Opinion:
         evidence=(
             operational(
                 f"{units.significant(share, 2)} bytes read at the device for each byte requested, in "
-                f"{len(keys)} workloads of unbuffered random reads",
+                f"{units.plural(len(keys), 'workload')} of unbuffered random reads",
                 (f"{name}/{key}" for key in keys),
             ),
             differential("writes to the same file reach the device"),

@@ -84,7 +84,7 @@ def judge_pair(pair: Pair) -> Opinion:
         f"one cap of {cap} explains {units.percent(found.explained, 2)} of the loss; the capped "
         f"workloads give {observe.spread([p.x for p in bound], 'count')}",
         title=f"{end} is capped at {cap}{where}",
-        explanation=f"{len(bound)} workloads stop at the same {cap} whatever their block size; {view.below.name} "
+        explanation=f"{observe.stopping([p.bs for p in bound], cap)}; {view.below.name} "
         f"gives up to {units.count(max(p.x_below for p in bound))} IOPS.{under}{_or_a_queue(pair)}",
         next_step="Look for a limit on requests per second at the export, volume or tenant, and have it raised; "
         "larger blocks carry more bytes under the same limit."
@@ -142,7 +142,7 @@ def _said(own: GroundLayer, limit: Limit) -> LimitText:
     spared = f"; {free.cell.workload.label} needs fewer IOPS and loses nothing" if free else ""
     return LimitText(
         title=f"{layer} is capped at {cap}",
-        explanation=f"{len(held)} workloads stop at the same {cap} whatever their block size{spared}.",
+        explanation=f"{observe.stopping([h.size for h in held], cap)}{spared}.",
         next_step=f"{NEXT_STEP} Without it, {units.count(max(h.promised for h in held))} IOPS are specified.",
         evidence=operational(
             f"the capped workloads give {observe.spread([h.measured for h in held], 'count')}, with blocks "

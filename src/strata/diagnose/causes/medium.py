@@ -122,7 +122,7 @@ def evidence(stack: Stack, analysis: Analysis) -> tuple[Evidence, ...]:
             found.append(
                 operational(
                     f"{units.percent(min(share, 1.0), 2)} of a request's time on {high.name} is spent in "
-                    f"{low.name} (median of {len(shares)} workloads)",
+                    f"{low.name} (median of {units.plural(len(shares), 'workload')})",
                     upper,
                 )
             )
@@ -137,7 +137,7 @@ def promised(case: Case) -> Evidence | None:
     low, high = (units.significant(math.exp(f(h.ratio_log for h in cells)), 2) for f in (min, max))
     return differential(
         f"{station.layer.name} gives {units.span(low, high)} times the IOPS of {should.source} in "
-        f"{len(cells)} workloads",
+        f"{units.plural(len(cells), 'workload')}",
         [h.cell for h in cells],
     )
 

@@ -97,7 +97,7 @@ def _of_pair(pair: Pair, found: tuple[DurableWrite, ...], told: list[rows.Predic
     return observe.shown(
         view,
         [c.point for c in mine],
-        f"in {len(mine)} workloads {one.device} is busy {observe.times([c.more for c in mine])} "
+        f"in {units.plural(len(mine), 'workload')} {one.device} is busy {observe.times([c.more for c in mine])} "
         f"times as long per write as at {below}",
         title=f"a commit through {layer} takes {more} times as much of {one.device} as one below",
         explanation=f"{one.point.workload.label}: {one.device} is busy for {busy} per write, and for {beneath} at "

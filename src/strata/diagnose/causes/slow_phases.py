@@ -79,7 +79,7 @@ def _opinion(course: LayerEpisodes) -> Opinion:
 
 def _turns(course: LayerEpisodes) -> Evidence:
     return differential(
-        f"{len(course.told)} of {len(course.looked)} workloads alternate between two rates, {course.count} "
+        f"{len(course.told)} of {len(course.looked)} workloads alternated between two rates, {course.count} "
         "slow phases in all",
         [c for c, _ in course.told],
     )

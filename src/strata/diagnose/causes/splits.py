@@ -133,8 +133,8 @@ def _opinion(station: Station, cuts: list[SplitCell]) -> Opinion:
         lead=6 * min(1.0, worst.pieces - 1),
         evidence=(
             operational(
-                f"{len(cuts)} workloads with large blocks reach {worst.device} as {pieces} requests per "
-                "I/O, small blocks as one",
+                f"{units.plural(len(cuts), 'workload')} with large blocks reached {worst.device} as {pieces} "
+                "requests per I/O, small blocks as one",
                 [c.cell for c in cuts],
             ),
             differential(

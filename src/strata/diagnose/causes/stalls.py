@@ -133,7 +133,7 @@ def _opinion(course: LayerEpisodes) -> Opinion:
 def _stretches(course: LayerEpisodes) -> Evidence:
     longest = max(e.longest_s for _, e in course.told)
     return differential(
-        f"{len(course.told)} of {len(course.looked)} workloads stall, {course.count} times in all, "
+        f"{len(course.told)} of {len(course.looked)} workloads stalled, {course.count} times in all, "
         f"{units.duration(course.length_s * 1e9)} on average and {units.duration(longest * 1e9)} at most",
         [c for c, _ in course.told],
     )

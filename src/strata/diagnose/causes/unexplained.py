@@ -68,7 +68,10 @@ def fingerprint(pair: Pair) -> tuple[str, str]:
         return "only writes are slow", "Check flushes, write-through and copies of the data."
     if fine and all(not p.workload.rw.writes for p in slow) and all(p.workload.rw.writes for p in fine):
         return "only reads are slow", "Check read-ahead, caches and the read path."
-    return f"{len(slow)} of {len(pair.view.points)} workloads are slow", "Trace one slow workload through the layer."
+    return (
+        f"in {len(slow)} of {units.plural(len(pair.view.points), 'workload')}",
+        "Trace one slow workload through the layer.",
+    )
 
 
 def judge_pair(pair: Pair) -> Opinion:
@@ -116,7 +119,7 @@ def below_promise(own: GroundLayer) -> Evidence:
     """How many workloads are slower than promised, and the worst of them."""
     worst = own.slow[0]
     return differential(
-        f"{len(own.slow)} of {len(own.cells)} workloads are slower than {own.known.source}; the worst is "
-        f"{worst.cell.workload.label}: {units.count(worst.measured)} IOPS, expected are {units.count(worst.promised)}",
+        f"{len(own.slow)} of {units.plural(len(own.cells), 'workload')} gave less than {own.known.source}; the worst "
+        f"is {worst.cell.workload.label}: {units.count(worst.measured)} IOPS, expected are {units.count(worst.promised)}",
         [h.cell for h in own.slow],
     )

@@ -99,23 +99,19 @@ def limit(pair: Pair) -> Opinion:
         return Opinion(False, overtaken, strength=found.explained)
     again = again or overtaken
     where = "" if found.scope is LimitDirection.BOTH else f" for {found.scope.value}"
-    sizes = sorted({p.bs for p in full})
-    over = (
-        f"over blocks of {units.size(sizes[0])} to {units.size(sizes[-1])}" if len(sizes) > 1 else "at one block size"
-    )
     return observe.fitted(
         pair,
         found,
         bound,
         f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; "
-        f"{len(full)} workloads reach it ({observe.spread([p.x * p.bs for p in full], 'rate')})",
+        f"{units.plural(len(full), 'workload')} reached it ({observe.spread([p.x * p.bs for p in full], 'rate')})",
         *((seen,) if seen is not None else ()),
         holds=True if again is None else None,
         weight=Weight.SHOWN if met is not None and met.full else Weight.SUGGESTED,
         missing=(again,) if again is not None else (),
         alike=again is not None,
         title=f"the wire is limited to {rate}{where}",
-        explanation=f"{len(full)} workloads stop at the same {rate} {over}; {view.below.name} delivers up to "
+        explanation=f"{observe.stopping([p.bs for p in full], rate)}; {view.below.name} delivers up to "
         f"{units.rate(max(p.x_below * p.bs for p in bound))}. " + _which(met),
         next_step=card.step(met),
         lead=pair.lead(LimitKind.BANDWIDTH),
