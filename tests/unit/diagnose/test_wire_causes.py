@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from strata.diagnose import diagnose, propose
-from strata.model.analysis import CellSummary
+from strata.model.analysis import Analysis, CellSummary
 from strata.model.experiment import Tried
-from strata.model.finding import Cause, Diagnosis
+from strata.model.finding import Cause, Diagnosis, VerdictKind
 
 from .known import MIB, SCENES, TWO, demo
 from .test_counters_named import Counters, cards, reason, scene, seen
@@ -286,3 +286,30 @@ def test_a_delay_beside_a_limit_of_bytes_is_not_refuted_by_what_the_bytes_hold_b
     both = {f"path: {c}" for c in (Cause.WIRE_LATENCY, Cause.WIRE_BANDWIDTH)}
     assert tried and not both & {one for told in after.story for one in told.fell}
     assert after.verdict.cause in (Cause.WIRE_LATENCY, Cause.WIRE_BANDWIDTH)
+
+
+def test_a_single_workload_shows_no_wire_until_something_else_does() -> None:
+    """Whatever slows large writes alone has a rate; seen live of a disk whose writes vary."""
+    writes, ways = (demo("path", Cause.WIRE_BANDWIDTH, wire=100 * MIB, wire_writes_only=only) for only in (True, False))
+    analysis = writes.analysis(seed=3, sd=0.01)
+    verdict = diagnose(writes.stack, analysis).verdict
+    assert (verdict.kind, verdict.cause) == (VerdictKind.INCONCLUSIVE, Cause.WIRE_BANDWIDTH)
+    assert verdict.explanation.startswith("1 workload stops at 98.6 MiB/s")
+    assert "a second workload that stops at the same rate" in verdict.missing
+    sure = [
+        diagnose(ways.stack, ways.analysis(seed=3, sd=0.01)),
+        diagnose(writes.stack, counted(analysis, carried(0.0, 90_000, own=1.05))),
+    ]
+    experiment = propose(writes.stack, analysis)
+    assert experiment is not None
+    sure.append(diagnose(writes.stack, analysis, (carry_out(writes, analysis, experiment),)))
+    for found in sure:
+        assert (found.verdict.kind, found.verdict.cause) == (VerdictKind.LAYER, Cause.WIRE_BANDWIDTH)
+
+
+def counted(analysis: Analysis, counters: Counters) -> Analysis:
+    """The path has these counters."""
+    cells = [
+        c.model_copy(update={"counters": c.counters | counters(c)}) if c.layer == "path" else c for c in analysis.cells
+    ]
+    return analysis.model_copy(update={"cells": tuple(cells)})

@@ -120,6 +120,7 @@ def below_promise(own: GroundLayer) -> Evidence:
     worst = own.slow[0]
     return differential(
         f"{len(own.slow)} of {units.plural(len(own.cells), 'workload')} gave less than {own.known.source}; the worst "
-        f"is {worst.cell.workload.label}: {units.count(worst.measured)} IOPS, expected are {units.count(worst.promised)}",
+        f"is {worst.cell.workload.label}: {units.count(worst.measured)} IOPS, expected are "
+        f"{units.count(worst.promised)}",
         [h.cell for h in own.slow],
     )

@@ -14,7 +14,7 @@ What rules it out
     Slow cells that carry different bytes per second; a layer without a wire; segments that are sent again in the cells
     that reach the limit though the other end had half of them already, while no packets wait before a card. Not certain
     where segments are sent again in cells that do not fill it: whatever loses or reorders them slows TCP down, and that
-    looks the same.
+    looks the same. Nor where a single workload stops at the rate and no packets wait: whatever slows one has a rate.
 What to do next
     Check the link's rate and its path, compression and the number of connections; then limits set on the volume.
 How sure
@@ -53,6 +53,9 @@ LEAST_OWN = 0.5
 FILLED, SENT_AGAIN, HAD_ALREADY = 0.5, 0.002, 0.5
 """Of the limit: what moves less does not fill the wire; of its segments: more than that are sent again without need;
 of these: so many had arrived, and were overtaken."""
+
+ANOTHER = "a second workload that stops at the same rate"
+"""Missing where one alone does, and no packets wait before a card: whatever slows one workload has such a rate."""
 
 
 def judge_pair(pair: Pair) -> Opinion:
@@ -98,6 +101,8 @@ def limit(pair: Pair) -> Opinion:
     if overtaken is not None and met is not None:
         return Opinion(False, overtaken, strength=found.explained)
     again = again or overtaken
+    queued = met is not None and met.full
+    missing = tuple(m for m in (again, None if queued or len(full) > 1 else ANOTHER) if m is not None)
     where = "" if found.scope is LimitDirection.BOTH else f" for {found.scope.value}"
     return observe.fitted(
         pair,
@@ -106,9 +111,9 @@ def limit(pair: Pair) -> Opinion:
         f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; "
         f"{units.plural(len(full), 'workload')} reached it ({observe.spread([p.x * p.bs for p in full], 'rate')})",
         *((seen,) if seen is not None else ()),
-        holds=True if again is None else None,
-        weight=Weight.SHOWN if met is not None and met.full else Weight.SUGGESTED,
-        missing=(again,) if again is not None else (),
+        holds=None if missing else True,
+        weight=Weight.SHOWN if queued else Weight.SUGGESTED,
+        missing=missing,
         alike=again is not None,
         title=f"the wire is limited to {rate}{where}",
         explanation=f"{observe.stopping([p.bs for p in full], rate)}; {view.below.name} delivers up to "
