@@ -7,7 +7,7 @@ Why it matters
 Evidence
     Rows of two layers with the same workload (the label `below` names the lower one), or their ratio with its
     interval. For Strata's own runs: the layers that a layer stands `on`, not those it is only compared with
-    (`against`).
+    (`against`), by the ratio of their rounds in turns and by the intervals of both IOPS.
 What rules it out
     The noise, 5 % where it is not stated. Up to 10 % beyond it, and wherever a cache may answer, it is a caveat; from
     there on, with caching off, it cannot be true. It is no finding where the stack gives a reason: `expect.faster` (a

@@ -13,6 +13,7 @@ from strata.analyse.rounds import CellRounds
 from strata.model.access import Interlocked
 from strata.model.analysis import CellSummary, Comparison, edge_share
 from strata.model.endpoint import EndpointKind
+from strata.model.estimate import Estimate
 from strata.model.expect import COUNTS, Faster
 from strata.model.figures import Dimension, Figure, Role, Row, Table, exact
 from strata.model.plan import Segment, clipped, round_words
@@ -31,8 +32,7 @@ def table_of(run: RunView) -> Table:
     rows: list[Row] = []
     for cell in run.cells:
         rows += [_cell(run, cell), *_rounds(run.of(cell)), *_asked(run, cell)]
-    workloads = {w.key: w for w in run.plan.workloads}
-    rows += [r for c in run.comparisons if (r := _comparison(run, c, workloads[c.workload_key])) is not None]
+    rows += [r for c in run.comparisons if (r := _comparison(run, c)) is not None]
     rows += [r for layer in run.plan.stack.layers if (r := _stated(run, layer)) is not None]
     noise = exact(run.noise.tolerance, Dimension.SHARE)
     return Table(name=run.plan.stack.name, rows=tuple(rows), figures={"noise": noise})
@@ -200,10 +200,13 @@ def _asked(run: RunView, cell: CellSummary) -> Iterator[Row]:
     yield Row(name=name, words=done)
 
 
-def _comparison(run: RunView, one: Comparison, w: Workload) -> Row | None:
+def _comparison(run: RunView, one: Comparison) -> Row | None:
+    cells = {c.layer: c for c in run.cells if c.workload.key == one.workload_key}
+    upper, lower = cells[one.layer], cells[one.below]
     if one.iops.low is None or one.iops.high is None:
         return None
-    ratio = Figure(value=one.iops.value, low=one.iops.low, high=one.iops.high)
+    w = upper.workload
+    ratio = Figure(value=one.iops.value, low=_least(one.iops.low, upper.iops, lower.iops), high=one.iops.high)
     words = {"layer": one.layer, "workload": one.workload_key, "below": one.below}
     words["caching"] = "off" if w.direct else "on"
     stack = run.plan.stack
@@ -215,6 +218,14 @@ def _comparison(run: RunView, one: Comparison, w: Workload) -> Row | None:
     reason = several or together or _nearer_copy(run, one, w)
     words["bound"] = "no" if reason or stack.may_be_faster(layer, stack.layer(one.below)) else "yes"
     return Row(name=_name(one.layer, one.workload_key), words=words, figures={"ratio.below": ratio})
+
+
+def _least(of_rounds: float, upper: Estimate, lower: Estimate) -> float:
+    """The least ratio that the rounds in turns allow (``of_rounds``) and the cells by themselves: what scatters more
+    than the rest of the run may agree in the few rounds that both have."""
+    if not upper.low or not lower.high:
+        return of_rounds
+    return min(of_rounds, upper.low / lower.high)
 
 
 def _nearer_copy(run: RunView, one: Comparison, w: Workload) -> bool:
