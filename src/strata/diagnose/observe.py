@@ -54,6 +54,14 @@ def stopping(sizes: Sequence[float], at: str) -> str:
     return f"{len(sizes)} workloads stop at the same {at} {over}"
 
 
+ANOTHER = "a second workload that stops at the same rate"
+
+
+def missing_beside(points: Collection[Point]) -> tuple[str, ...]:
+    """What is missing where a single workload stops at a limit: whatever slows one has a rate of its own."""
+    return () if len(points) > 1 else (ANOTHER,)
+
+
 def slower(view: View) -> Evidence:
     """Differential: how many workloads cost more than expected, and the worst of them."""
     worst = view.affected[0]

@@ -81,7 +81,7 @@ def test_a_layer_cannot_beat_what_it_stands_on(factor: float, impossible: bool) 
     assert [c.impossible for c in found] == [impossible]
 
 
-@pytest.mark.parametrize(("factor", "told"), [(1.42, []), (9.0, [True])])
+@pytest.mark.parametrize(("factor", "told"), [(1.42, [False]), (9.0, [True])])
 def test_rounds_that_agree_by_chance_make_no_layer_faster(factor: float, told: list[bool]) -> None:
     """Seen live: at 80 000 IOPS two processors were busy, and the ratio of three rounds was 1.25 to 1.61 of cells that
     gave 46 000 to 103 000 and 69 000 to 110 000 in all of theirs."""

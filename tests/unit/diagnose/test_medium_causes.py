@@ -334,3 +334,11 @@ def test_the_working_set_is_what_a_workload_asks_for_alike() -> None:
     hot = whole.model_copy(update={"order": Zipf(theta=1.2)})
     assert [analysis.working_set(w) for w in (whole, part, hot)] == [64 << 20, 16 << 20, None]
     assert run((), False).working_set(whole) is None
+
+
+def test_one_workload_alone_shows_no_limit_of_a_file_system() -> None:
+    """Of the reads that both layers were measured with only the large ones stop there: whatever slows one has a rate."""
+    analysis = simulate(PROMISED, faulty(), above={"file system": faulty(mbps=60e6)})
+    verdict = diagnose(PROMISED, analysis).verdict
+    assert (verdict.kind, verdict.cause) == (VerdictKind.INCONCLUSIVE, Cause.BANDWIDTH_CAP)
+    assert verdict.explanation.startswith("1 workload stops at") and "a second workload" in " ".join(verdict.missing)

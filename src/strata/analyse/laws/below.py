@@ -7,12 +7,13 @@ Why it matters
 Evidence
     Rows of two layers with the same workload (the label `below` names the lower one), or their ratio with its
     interval. For Strata's own runs: the layers that a layer stands `on`, not those it is only compared with
-    (`against`), by the ratio of their rounds in turns and by the intervals of both IOPS.
+    (`against`).
 What rules it out
     The noise, 5 % where it is not stated. Up to 10 % beyond it, and wherever a cache may answer, it is a caveat; from
-    there on, with caching off, it cannot be true. It is no finding where the stack gives a reason: `expect.faster` (a
-    cache, several queues, paths or members), more connections than the layer below has, several layers to stand on, of
-    the layer itself or of one between the two, a server that makes several writes durable with one flush (group
+    there on, with caching off, it cannot be true. Where the intervals of both IOPS overlap, the ratio of their rounds
+    is a caveat, too: few rounds may agree by chance. It is no finding where the stack gives a reason: `expect.faster`
+    (a cache, several queues, paths or members), more connections than the layer below has, several layers to stand on,
+    of the layer itself or of one between the two, a server that makes several writes durable with one flush (group
     commit), or a read from a local copy where the layer below read from one behind a wire (a mirror).
 Source
     The operational bound X ≤ 1 ÷ D_max: adding a demand does not raise it (Denning and Buzen, 1978).
@@ -58,6 +59,7 @@ def _beyond(table: Table, row: Row, below: str, low: float, ratio: float) -> Ans
     if low <= allowed:
         return
     broken = low > allowed + IMPOSSIBLE and table.word(row, "caching") == "off"
+    broken = broken and table.word(row, "apart") != "no"
     text = f"{units.significant(ratio)} times the IOPS of {below}, which it stands on"
     text += ": a cache answers, or the layers do not reach the same data" if broken else ": check for a cache"
     yield flag(row, text, broken=broken, column="iops", numbers={"ratio": ratio})

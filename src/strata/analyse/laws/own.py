@@ -13,7 +13,6 @@ from strata.analyse.rounds import CellRounds
 from strata.model.access import Interlocked
 from strata.model.analysis import CellSummary, Comparison, edge_share
 from strata.model.endpoint import EndpointKind
-from strata.model.estimate import Estimate
 from strata.model.expect import COUNTS, Faster
 from strata.model.figures import Dimension, Figure, Role, Row, Table, exact
 from strata.model.plan import Segment, clipped, round_words
@@ -206,9 +205,11 @@ def _comparison(run: RunView, one: Comparison) -> Row | None:
     if one.iops.low is None or one.iops.high is None:
         return None
     w = upper.workload
-    ratio = Figure(value=one.iops.value, low=_least(one.iops.low, upper.iops, lower.iops), high=one.iops.high)
+    ratio = Figure(value=one.iops.value, low=one.iops.low, high=one.iops.high)
     words = {"layer": one.layer, "workload": one.workload_key, "below": one.below}
     words["caching"] = "off" if w.direct else "on"
+    # What scatters more than the rest of the run may agree in the few rounds that both have.
+    words["apart"] = "yes" if (upper.iops.low or math.inf) > (lower.iops.high or 0.0) else "no"
     stack = run.plan.stack
     layer = stack.layer(one.layer)
     # Each thread has a connection of its own.
@@ -218,14 +219,6 @@ def _comparison(run: RunView, one: Comparison) -> Row | None:
     reason = several or together or _nearer_copy(run, one, w)
     words["bound"] = "no" if reason or stack.may_be_faster(layer, stack.layer(one.below)) else "yes"
     return Row(name=_name(one.layer, one.workload_key), words=words, figures={"ratio.below": ratio})
-
-
-def _least(of_rounds: float, upper: Estimate, lower: Estimate) -> float:
-    """The least ratio that the rounds in turns allow (``of_rounds``) and the cells by themselves: what scatters more
-    than the rest of the run may agree in the few rounds that both have."""
-    if not upper.low or not lower.high:
-        return of_rounds
-    return min(of_rounds, upper.low / lower.high)
 
 
 def _nearer_copy(run: RunView, one: Comparison, w: Workload) -> bool:

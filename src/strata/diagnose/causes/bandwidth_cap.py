@@ -62,12 +62,15 @@ def judge_pair(pair: Pair) -> Opinion | None:
         return observe.refuted(pair, LimitKind.BANDWIDTH)
     rate = units.rate(found.parameter)
     where = "" if found.scope is LimitDirection.BOTH else f" for {found.scope.value}"
+    missing = observe.missing_beside(bound)
     return observe.fitted(
         pair,
         found,
         bound,
         f"one limit of {rate} explains {units.percent(found.explained, 2)} of the loss; the "
         f"limited workloads give {observe.spread([p.x * p.bs for p in bound], 'rate')}",
+        holds=None if missing else True,
+        missing=missing,
         title=f"the layer is limited to {rate}{where}",
         explanation=f"{observe.stopping([p.bs for p in bound], rate)}, and there is no wire "
         f"between {view.layer.name} and {view.below.name}.",

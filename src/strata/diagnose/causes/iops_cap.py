@@ -77,12 +77,15 @@ def judge_pair(pair: Pair) -> Opinion:
     free = [p for p in view.points if p.key not in found.binding]
     under = f" Workloads that need fewer IOPS lose nothing ({free[0].workload.label})." if free else ""
     end = "the remote end" if view.wired else "the layer"
+    missing = observe.missing_beside(bound)
     return observe.fitted(
         pair,
         found,
         bound,
         f"one cap of {cap} explains {units.percent(found.explained, 2)} of the loss; the capped "
         f"workloads give {observe.spread([p.x for p in bound], 'count')}",
+        holds=None if missing else True,
+        missing=missing,
         title=f"{end} is capped at {cap}{where}",
         explanation=f"{observe.stopping([p.bs for p in bound], cap)}; {view.below.name} "
         f"gives up to {units.count(max(p.x_below for p in bound))} IOPS.{under}{_or_a_queue(pair)}",

@@ -54,9 +54,6 @@ FILLED, SENT_AGAIN, HAD_ALREADY = 0.5, 0.002, 0.5
 """Of the limit: what moves less does not fill the wire; of its segments: more than that are sent again without need;
 of these: so many had arrived, and were overtaken."""
 
-ANOTHER = "a second workload that stops at the same rate"
-"""Missing where one alone does, and no packets wait before a card: whatever slows one workload has such a rate."""
-
 
 def judge_pair(pair: Pair) -> Opinion:
     """See the module. Where the counters say more of a full wire than that it is full, it is left to who says it."""
@@ -102,7 +99,7 @@ def limit(pair: Pair) -> Opinion:
         return Opinion(False, overtaken, strength=found.explained)
     again = again or overtaken
     queued = met is not None and met.full
-    missing = tuple(m for m in (again, None if queued or len(full) > 1 else ANOTHER) if m is not None)
+    missing = (*((again,) if again is not None else ()), *(() if queued else observe.missing_beside(full)))
     where = "" if found.scope is LimitDirection.BOTH else f" for {found.scope.value}"
     return observe.fitted(
         pair,
