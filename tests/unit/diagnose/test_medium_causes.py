@@ -337,7 +337,7 @@ def test_the_working_set_is_what_a_workload_asks_for_alike() -> None:
 
 
 def test_one_workload_alone_shows_no_limit_of_a_file_system() -> None:
-    """Of the reads that both layers were measured with only the large ones stop there: whatever slows one has a rate."""
+    """Of the reads that both layers have only the large ones stop there: whatever slows a workload has a rate."""
     analysis = simulate(PROMISED, faulty(), above={"file system": faulty(mbps=60e6)})
     verdict = diagnose(PROMISED, analysis).verdict
     assert (verdict.kind, verdict.cause) == (VerdictKind.INCONCLUSIVE, Cause.BANDWIDTH_CAP)
